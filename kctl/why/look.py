@@ -128,8 +128,9 @@ class Look(NamedTuple):
         epoch_ends: end of past leader epochs in the current log, for epochs in which a group committed or of the first
             look.
         expiring: records that retention deletes next, of partitions with lag.
-        next_times: timestamps of the next records of groups, if retention is near.
-        shapes, shapes_before: next record of stuck groups, or the error of its batch, and previous records.
+        next_times: timestamps of the next records of groups, by partition and offset, if retention is near.
+        shapes, shapes_before: next record of stuck groups, or the error of its batch, and previous records, by
+            partition and committed offset.
         old_keys: keys of the oldest records of compacted topics, with `has_brokers`.
         open_transactions: transactions that hold back a last stable offset.
         transactions: by transactional.id, with `has_brokers`.
@@ -158,9 +159,9 @@ class Look(NamedTuple):
     markers_from: Mapping[TopicPartition, int] = MappingProxyType({})
     epoch_ends: Mapping[tuple[TopicPartition, int], EpochEnd] = MappingProxyType({})
     expiring: Mapping[TopicPartition, ExpiringOffsets] = MappingProxyType({})
-    next_times: Mapping[TopicPartition, int] = MappingProxyType({})
-    shapes: Mapping[TopicPartition, RecordShape | KafkaError] = MappingProxyType({})
-    shapes_before: Mapping[TopicPartition, tuple[RecordShape, ...]] = MappingProxyType({})
+    next_times: Mapping[tuple[TopicPartition, int], int] = MappingProxyType({})
+    shapes: Mapping[tuple[TopicPartition, int], RecordShape | KafkaError] = MappingProxyType({})
+    shapes_before: Mapping[tuple[TopicPartition, int], tuple[RecordShape, ...]] = MappingProxyType({})
     old_keys: Mapping[TopicPartition, OldKeys] = MappingProxyType({})
     open_transactions: tuple[OpenTransaction, ...] = ()
     transactions: Mapping[str, TransactionDescription] = MappingProxyType({})
@@ -191,9 +192,12 @@ class Look(NamedTuple):
         """Return a partition or None, without building all `partitions`."""
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
-    def groups_of(self, tp: TopicPartition) -> list[str]:
-        """Return the IDs of groups with a committed offset in the partition."""
-        return [group_id for group_id, group in self.groups.items() if group.committed.get(tp) is not None]
+    def next_time_ms(self, group: GroupLook, tp: TopicPartition) -> int | None:
+        """Return the timestamp of the next record of a group in a partition; None if it is not known."""
+        committed, start = group.committed.get(tp), self.starts.get(tp)
+        if committed is None or start is None:
+            return None
+        return self.next_times.get((tp, max(committed.offset, start.offset)))
 
     @property
     def throttled_brokers(self) -> list[int]:

@@ -58,10 +58,10 @@ def _lags(looks: Looks) -> Iterator[tuple[Labels, float]]:
 def _ages(looks: Looks) -> Iterator[tuple[Labels, float]]:
     for group_id, group in looks.now.groups.items():
         for tp in group.partitions:
-            lag, date = looks.lag(group, tp), looks.now.next_times.get(tp)
+            lag, date = looks.lag(group, tp), looks.now.next_time_ms(group, tp)
             if lag == 0:
                 yield _of(group_id, tp), 0
-            elif lag is not None and date is not None and len(looks.now.groups_of(tp)) == 1:
+            elif lag is not None and date is not None:
                 yield _of(group_id, tp), max(0, looks.now.wall_ms - date) / 1000
 
 

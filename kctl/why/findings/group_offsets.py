@@ -127,7 +127,7 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
     if late:
         worst = max(late, key=lambda tp: looks.lag(group, tp) or 0)
         age_ms = looks.now.expiring[worst].age_ms
-        date = looks.now.next_times.get(worst)
+        date = looks.now.next_time_ms(group, worst)
         age = f"more than {age_text(age_ms)}" if date is None else age_text(max(0, looks.now.wall_ms - date))
         yield FINDINGS["will-lose-data"].found(
             {

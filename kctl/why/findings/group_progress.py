@@ -131,8 +131,8 @@ def _poison(
     """
     group = looks.now.groups[group_id]
     reasons: dict[TopicPartition, str] = {}
-    for tp in partitions:
-        shape, earlier = looks.now.shapes.get(tp), looks.now.shapes_before.get(tp, ())
+    for tp, at in _offsets(group, partitions).items():
+        shape, earlier = looks.now.shapes.get((tp, at)), looks.now.shapes_before.get((tp, at), ())
         if isinstance(shape, KafkaError):
             reasons[tp] = f"The batch cannot be read: {shape}"
         elif shape is not None and earlier and has_others and (reason := _difference(shape, earlier)):
@@ -140,8 +140,9 @@ def _poison(
     if not reasons:
         return None
     worst = max(reasons, key=lambda tp: looks.lag(group, tp) or 0)
-    committed, shape = group.committed[worst], looks.now.shapes[worst]
+    member, committed = group.owners[worst], group.committed[worst]
     assert committed is not None
+    shape = looks.now.shapes[worst, committed.offset]
     read: dict[str, Value] = {"reason": reasons[worst]}
     if not isinstance(shape, KafkaError):
         read = {"size_bytes": shape.size_bytes, "is_null": shape.is_null, "schema_id": shape.schema_id}
@@ -167,8 +168,9 @@ def _poison(
 
 
 def _behind(looks: Looks, group: GroupLook, tp: TopicPartition) -> int:
-    shape, committed = looks.now.shapes.get(tp), group.committed[tp]
+    committed = group.committed[tp]
     assert committed is not None
+    shape = looks.now.shapes.get((tp, committed.offset))
     return (shape.offset if isinstance(shape, RecordShape) else committed.offset) + 1
 
 

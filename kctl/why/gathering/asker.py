@@ -33,6 +33,8 @@ LEAST_STEP_MS = 50
 """Minimum remaining time to send a request, in ms."""
 MOST_READ = 10
 """Maximum partitions to read records from."""
+MOST_TURNS = 3
+"""Maximum offsets to read in one partition."""
 PATIENCE_S = 2
 """Wait for other brokers after the first response while a broker is silent, in s."""
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
@@ -145,6 +147,26 @@ class Asker:
                 found[tp] = error
             else:
                 self.gap("Fetch", str(tp), error)
+        return found
+
+    def read_each(
+        self,
+        of: str,
+        places: "Iterable[tuple[TopicPartition, int]]",
+        call: "Callable[..., Results[TopicPartition, V]]",
+        most: int = MOST_READ,
+    ) -> "dict[tuple[TopicPartition, int], V | KafkaError]":
+        """Return the records at the first offsets, or the errors of damaged batches.
+
+        Reads at most `MOST_TURNS` offsets of each partition.
+        """
+        left: dict[TopicPartition, list[int]] = {}
+        for tp, offset in sorted(set(places))[:most]:
+            left.setdefault(tp, []).append(offset)
+        found: dict[tuple[TopicPartition, int], V | KafkaError] = {}
+        for at in range(MOST_TURNS):
+            turn = {tp: offsets[at] for tp, offsets in left.items() if at < len(offsets)}
+            found |= {(tp, turn[tp]): each for tp, each in self.read(of, turn, call, most).items()}
         return found
 
     def readable(

@@ -14,7 +14,7 @@ from kctl.client.admin import (
 from kctl.client.cluster import TopicPartition
 from kctl.grammar.integers import integer_in
 from kctl.why.finding import NEWEST_TIMESTAMPS
-from kctl.why.gathering.asker import MOST_READ, Asker
+from kctl.why.gathering.asker import MOST_READ, MOST_TURNS, Asker
 from kctl.why.gathering.selection import Selection
 from kctl.why.look import FUTURE_MS, ExpiringOffsets, Look, Looks, frozen_partitions
 
@@ -29,8 +29,8 @@ MOST_AGES = 1_000
 
 MOST_MARKERS = 100
 """Maximum lag that may consist of transaction markers only: a larger lag has records."""
-MOST_TAILS, MOST_TURNS = 200, 3
-"""Maximum partitions to read the end of, and committed offsets in each."""
+MOST_TAILS = 200
+"""Maximum partitions to read the end of."""
 
 
 def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
@@ -135,34 +135,35 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
         tp: ages[tp]._replace(until_offset=each.offset if each.offset >= 0 else look.ends[tp].offset)
         for tp, each in found.items()
     }
-    late = {
-        tp: max(committed.offset, look.starts[tp].offset)
+    late = [
+        (tp, max(committed.offset, look.starts[tp].offset))
         for group in look.groups.values()
         for tp, committed in group.committed.items()
         if committed is not None and tp in expiring and tp in look.starts
         if selection.has_ages or committed.offset < expiring[tp].until_offset
-    }
+    ]
     most = MOST_AGES if selection.has_ages else MOST_READ
-    times = asker.read("age of the next records", late, asker.admin.find_records, most)
-    dates = {tp: each.timestamp_ms for tp, each in times.items() if isinstance(each, RecordTime)}
-    return look._replace(expiring=expiring, next_times={tp: date for tp, date in dates.items() if date is not None})
+    times = asker.read_each("age of the next records", late, asker.admin.find_records, most)
+    dates = {place: each.timestamp_ms for place, each in times.items() if isinstance(each, RecordTime)}
+    return look._replace(expiring=expiring, next_times={at: date for at, date in dates.items() if date is not None})
 
 
 def with_records(asker: Asker, look: Look, before: Look | None) -> Look:
-    at: dict[TopicPartition, int] = {}
+    at: list[tuple[TopicPartition, int]] = []
     for group_id in look.groups:
         for tp in frozen_partitions(Looks(look, before), group_id):
             committed = look.groups[group_id].committed[tp]
             if committed is not None and tp in look.starts and committed.offset >= look.starts[tp].offset:
-                at[tp] = committed.offset
-    shapes = asker.read("the next records", at, asker.admin.inspect_records)
-    earlier: dict[TopicPartition, tuple[RecordShape, ...]] = {}
+                at.append((tp, committed.offset))
+    shapes = asker.read_each("the next records", at, asker.admin.inspect_records)
+    earlier: dict[tuple[TopicPartition, int], tuple[RecordShape, ...]] = {}
     for back in range(1, NEIGHBOURS + 1):
-        offsets = {tp: at[tp] - back for tp in shapes if at[tp] - back >= look.starts[tp].offset}
-        for tp, shape in asker.read("the records before", offsets, asker.admin.inspect_records).items():
+        places = [(tp, offset - back) for tp, offset in shapes if offset - back >= look.starts[tp].offset]
+        found = asker.read_each("the records before", places, asker.admin.inspect_records)
+        for (tp, offset), shape in found.items():
             if isinstance(shape, RecordShape):
-                earlier[tp] = (*earlier.get(tp, ()), shape)
-    return look._replace(shapes={tp: shape for tp, shape in shapes.items() if shape is not None}, shapes_before=earlier)
+                earlier[tp, offset + back] = (*earlier.get((tp, offset + back), ()), shape)
+    return look._replace(shapes={at: shape for at, shape in shapes.items() if shape is not None}, shapes_before=earlier)
 
 
 def _offsets(

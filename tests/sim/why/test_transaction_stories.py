@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
-from kctl.why import Severity
+from kctl.why import Scope, Selection, Severity, diagnose
 from tests.sim.kit import settle
 from tests.sim.why.story import Story, run_story
 
@@ -116,6 +116,31 @@ def test_record_with_another_schema_is_found() -> None:
 def test_record_without_a_value_is_found() -> None:
     def body(story: Story) -> None:
         assert "The record has no value (a tombstone)" in poison(story, lambda producer: _send(producer, None))
+
+    run_story(body, topics={"t": 2})
+
+
+def test_poison_record_of_one_of_two_groups_in_a_partition_is_skipped_for_this_group_alone() -> None:
+    def body(story: Story) -> None:
+        stuck = reading(story, lambda producer: _send(producer, None))
+        other = story.enter(story.sim.classic_member("h", client_id="app-8", enable_auto_commit=False))
+        settle(other)
+        for _ in range(3):
+            other.poll(timeout=0.2)
+        other.commit_sync(timeout=5)
+        story.produce(3, partition=0)
+        story.produce(3, partition=1)
+
+        def move_both() -> None:
+            move_on(story, stuck)
+            move_on(story, other)
+
+        looks = story.looks(Selection(groups=("g", "h")), meanwhile=move_both)
+        found = {each.sentence[0]: each for each in diagnose(looks, (Scope.GROUP,)).findings}
+        assert {group_id: each.id for group_id, each in found.items()} == {"g": "poison-record", "h": "group-stuck"}
+        assert "g stops at t-0 offset 5" in found["g"].sentence
+        assert found["g"].cure == "kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
+        assert "kctl groups reset-offsets h --topic t:0 --to-offset 10 --execute" in found["h"].cure
 
     run_story(body, topics={"t": 2})
 

@@ -22,7 +22,7 @@ def page(group_id: str = "g", error: str = "") -> str:
         groups={group_id: group(committed={0: 4})["g"]},
         starts=offsets({0: 0}),
         ends=offsets({0: 10}),
-        next_times={TopicPartition("t", 0): WALL_MS - 90_000},
+        next_times={(TopicPartition("t", 0), 4): WALL_MS - 90_000},
     )
     looks = Looks(look)
     return metrics_text(State(looks, diagnose(looks, tuple(Scope)), 1_500, error))
