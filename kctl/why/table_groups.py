@@ -32,7 +32,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "owner is {client} ({host}){more}",
         leads_to="Each consumer that gets the partition stops at the same record.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
+        cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
     ),
     FindingKind(
         id="static-member-gone",
@@ -144,7 +144,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "{start}{more}",
         leads_to="The records are gone; at its next fetch the group continues as auto.offset.reset decides.",
         show="kctl groups describe {group}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{numbers}{others} --to-earliest --execute",
+        cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{numbers}{others} --to-earliest --execute",
     ),
     FindingKind(
         id="log-truncated",
@@ -158,7 +158,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         "gone (an unclean leader election, or the topic was deleted and recreated){more}",
         leads_to="Its consumers continue as auto.offset.reset decides, or skip records that they have not read.",
         show="kctl topics offsets {topic}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute{rest}",
+        cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute{rest}",
     ),
     FindingKind(
         id="will-lose-data",
@@ -201,7 +201,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         leads_to="Records are processed twice: the offsets were reset, or consumers that found no valid offset started "
         "at auto.offset.reset=earliest.",
         show="kctl groups describe {group}",
-        cure="kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {before} --execute{rest}",
+        cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {before} --execute{rest}",
     ),
     FindingKind(
         id="no-committed-offsets",

@@ -8,8 +8,8 @@ from kctl.client.clock import duration_text
 from kctl.client.cluster import TopicPartition
 from kctl.client.wording import counted, listed
 from kctl.grammar.command_lines import Words, fill_command
-from kctl.why.finding import Value
-from kctl.why.look import ConfigValue
+from kctl.why.finding import Value, fill
+from kctl.why.look import ConfigValue, GroupLook
 
 MOST_EVIDENCE = 10
 """Maximum partitions in evidence."""
@@ -93,6 +93,13 @@ def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, 
     numbers = options.pop(worst.topic)
     others = [fill_command(" --topic {topic}:{numbers}", {"topic": t, "numbers": of}) for t, of in options.items()]
     return {"numbers": numbers, "others": Words("".join(others))}
+
+
+def stop_text(group: GroupLook) -> str:
+    """Return the instruction before a reset of offsets, which brokers reject for groups with members."""
+    if not group.description.members:
+        return ""
+    return fill("stop the consumers of {group}, then: ", {"group": group.description.group_id})
 
 
 def each_of(template: str, rest: Iterable[Mapping[str, Value]]) -> Words:

@@ -135,8 +135,8 @@ class KafkaStory:
         return self.look(CLUSTER, (Scope.CLUSTER,), meanwhile, glimpses)
 
     def cure(self, command: str) -> None:
-        """Run the command that a finding names."""
-        ended = kctl(*shlex.split(command)[1:], "-b", self.kafka.bootstrap())
+        """Run the command that a finding names, without an instruction before it."""
+        ended = kctl(*shlex.split(command.partition("kctl ")[2]), "-b", self.kafka.bootstrap())
         assert ended.code == 0, ended
 
     def until(self, look: Callable[[], dict[str, Finding]], finding: str, *, is_gone: bool = False) -> Finding | None:

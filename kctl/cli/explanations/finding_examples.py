@@ -21,7 +21,7 @@ _COMMON: dict[str, Value] = {
     "total": "200 GB", "percent": 6, "path": "/data/kafka", "share": 71, "bytes": 10_000_000_000, "paused": "800ms",
     "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
     "fair": 20, "what": "two processes joined in turn", "fate": "which has left the group", "text": "", "hint": "",
-    "fix": "",
+    "fix": "", "stop": "stop the consumers of billing, then: ",
 }  # fmt: skip
 _OF_KIND: dict[str, dict[str, Value]] = {
     "falling-behind": {

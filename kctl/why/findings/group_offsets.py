@@ -19,6 +19,7 @@ from kctl.why.wording import (
     member_values,
     more_text,
     place,
+    stop_text,
     worst_of,
 )
 
@@ -28,7 +29,7 @@ Offsets = Mapping[TopicPartition, int]
 def group_offsets(looks: Looks) -> Iterator[Finding]:
     for group_id, group in looks.now.groups.items():
         committed = {tp: each.offset for tp, each in group.committed.items() if each is not None}
-        yield from _lost(looks, group_id, committed)
+        yield from _lost(looks, group_id, group, committed)
         yield from _truncated(looks, group_id, group)
         yield from _will_lose(looks, group_id, group, committed)
         yield from _went_back(looks, group_id)
@@ -44,7 +45,7 @@ def _resets(group_id: str, offsets: Offsets) -> Words:
     return each_of(_RESET, ({"group": group_id, "to": offset, **place(tp)} for tp, offset in sorted(offsets.items())))
 
 
-def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
+def _lost(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> Iterator[Finding]:
     # with two looks, use the first starts: a member may commit after its offset was read
     starts = (looks.before or looks.now).starts
     lost = {
@@ -57,6 +58,7 @@ def _lost(looks: Looks, group_id: str, committed: Offsets) -> Iterator[Finding]:
         yield FINDINGS["lost-data"].found(
             {
                 "group": group_id,
+                "stop": stop_text(group),
                 "lost": lost[worst],
                 "offset": committed[worst],
                 "start": starts[worst].offset,
@@ -96,6 +98,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
         yield FINDINGS["log-truncated"].found(
             {
                 "group": group_id,
+                "stop": stop_text(group),
                 "lost": cut[worst],
                 "offset": committed_at[worst],
                 "where": where,
@@ -174,6 +177,7 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
         yield FINDINGS["offset-moved-backward"].found(
             {
                 "group": group_id,
+                "stop": stop_text(now),
                 "before": was,
                 "rest": _resets(group_id, {tp: old for tp, (old, _) in found.items() if tp != worst}),
                 "offset": offset,

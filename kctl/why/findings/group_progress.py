@@ -21,6 +21,7 @@ from kctl.why.wording import (
     member_values,
     more_text,
     place,
+    stop_text,
 )
 
 REMOVE = "kctl groups remove-members {group} --instance {instance} --execute"
@@ -152,7 +153,8 @@ def _poison(
             "offset": committed.offset,
             "next": _behind(looks, group, worst),
             "rest": each_of(SKIP, (_skipped(looks, group_id, tp) for tp in sorted(reasons) if tp != worst)),
-            "waiting": looks.lag(group, worst),
+            "stop": stop_text(group),
+            "waiting": looks.now.ends[worst].offset - _behind(looks, group, worst),
             "reason": reasons[worst],
             "client": member_name(member),
             "host": member.host or "an unknown host",
@@ -192,7 +194,8 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
     fields = [_skipped(looks, group_id, tp) for tp in sorted(partitions)]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
-    return f"; if one record fails, show the record with: {shown}, and skip the record with: {skipped}"
+    stop = stop_text(looks.now.groups[group_id])
+    return f"; if one record fails, show the record with: {shown}, and to skip the record, {stop}{skipped}"
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:

@@ -278,6 +278,42 @@ def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live
     story.wait(5_000)
 
 
+@incident(
+    f"why group g {INTERVAL}", "poison-record", "(a tombstone)", fix="stop the consumers of g, then: kctl groups reset-"
+)
+def test_poison_record_is_skipped_by_the_fix_after_the_consumers_stopped(story: Live) -> Steps:
+    def start() -> Consumer:
+        return story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
+
+    def read() -> None:
+        if not members:
+            story.pause(runtime, 500)
+            return
+        member = members[-1]
+        member.poll(0.5)
+        offsets = {tp: at for tp in member.assignment if (at := member.position(tp)) is not None}
+        fails = poison and any(tp.partition == 0 and at >= poison[-1] for tp, at in offsets.items())
+        member.commit_sync({tp: at for tp, at in offsets.items() if tp.partition or not fails}, timeout=5)
+
+    members, poison, runtime = [start()], list[int](), story.own_runtime("reader")
+    story.meanwhile(read)
+    story.arrive()
+    story.wait(20_000)
+    yield
+    poison.append(story.sandbox.end_offset("t", 0))
+    with story.sim.producer() as producer:
+        producer.send("t", None, partition=0)
+    story.wait(5_000)
+    yield
+    member = members.pop()
+    story.wait(2_000)
+    member.close()
+    story.fix("kctl groups reset-offsets")
+    poison.clear()
+    members.append(start())
+    story.wait(20_000)
+
+
 @incident(f"why group g {INTERVAL}", "group-stuck", "Its owner pod-1 (", fix="kctl groups remove-members g --instance")
 def test_static_member_whose_process_was_killed_is_removed(story: Live) -> Steps:
     is_killed = [False]

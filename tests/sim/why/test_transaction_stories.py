@@ -8,6 +8,8 @@ from kctl.why import Scope, Selection, Severity, diagnose
 from tests.sim.kit import settle
 from tests.sim.why.story import Story, run_story
 
+STOP = "stop the consumers of g, then: "
+
 NAME = "copier"
 
 
@@ -92,14 +94,14 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
     found = story.group(meanwhile=lambda: move_on(story, member))
     assert found.keys() == {"poison-record"}
     finding = found["poison-record"]
-    assert finding.cure == "kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
+    assert finding.cure == f"{STOP}kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
     return finding.sentence
 
 
 def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
-        assert sentence.startswith("g stops at t-0 offset 5, and 4 records wait behind it. The record has 400 kB, ")
+        assert sentence.startswith("g stops at t-0 offset 5, and 3 records wait behind it. The record has 400 kB, ")
         assert "Its owner is app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
@@ -139,7 +141,7 @@ def test_poison_record_of_one_of_two_groups_in_a_partition_is_skipped_for_this_g
         found = {each.sentence[0]: each for each in diagnose(looks, (Scope.GROUP,)).findings}
         assert {group_id: each.id for group_id, each in found.items()} == {"g": "poison-record", "h": "group-stuck"}
         assert "g stops at t-0 offset 5" in found["g"].sentence
-        assert found["g"].cure == "kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
+        assert found["g"].cure == f"{STOP}kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
         assert "kctl groups reset-offsets h --topic t:0 --to-offset 10 --execute" in found["h"].cure
 
     run_story(body, topics={"t": 2})

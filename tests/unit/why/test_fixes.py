@@ -40,6 +40,17 @@ def test_fix_of_a_truncated_log_has_a_command_for_each_partition() -> None:
     ]
 
 
+@pytest.mark.parametrize("is_active", [True, False])
+def test_offsets_of_a_group_with_members_are_reset_after_its_consumers_stopped(is_active: bool) -> None:
+    members = (member("m", 0),) if is_active else ()
+    look = Look(WALL_MS, NODES, topics=TOPIC, ends=ENDS, starts=offsets({0: 5, 1: 0, 2: 0}))
+    look = look._replace(groups=group(*members, committed={0: 1, 1: 30, 2: 2}))
+    findings = found_once(look, groups=group(*members, committed={0: 1, 1: 30, 2: 8}))
+    fixes = [findings[name].cure for name in ("lost-data", "log-truncated", "offset-moved-backward")]
+    stop = "stop the consumers of g, then: " if is_active else ""
+    assert [fix for fix in fixes if not fix.startswith(f"{stop}kctl groups reset-offsets g ")] == []
+
+
 @pytest.mark.parametrize("instance", [None, "pod 1"])
 def test_member_that_stands_still_has_the_fixes_that_fit(instance: str | None) -> None:
     now = Look(WALL_MS, NODES, topics=TOPIC, ends=ENDS, stable_ends=ENDS, starts=offsets({0: 0, 1: 0, 2: 0}))
@@ -51,7 +62,9 @@ def test_member_that_stands_still_has_the_fixes_that_fit(instance: str | None) -
     fix = "kctl groups remove-members g --instance 'pod 1' --execute"
     assert (f"; if its process is gone: {fix}" in stuck.cure) == (instance is not None)
     assert "kctl consume t -p 0 -o 4 -n 1 --output jsonl" in stuck.cure
-    assert "kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute" in stuck.cure
+    assert (
+        "stop the consumers of g, then: kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute" in stuck.cure
+    )
 
 
 @pytest.mark.parametrize("kind", FINDINGS.values(), ids=lambda kind: kind.id)

@@ -12,7 +12,7 @@ from tests.docs.test_migration import parse
 EVERY = list(FINDINGS.values())
 VALUES: dict[str, str | int] = {
     "numbers": "0,2", "others": Words(" --topic 'x y':1"), "rest": Words(""),
-    "before": 9, "instance": "pod-1", "client": "app",
+    "before": 9, "stop": Words(""), "instance": "pod-1", "client": "app",
     "broker": 1, "bytes": 1, "end": 5, "follower": "retention.ms", "group": "billing", "id": "copier", "kind": "topic",
     "leader": "retention.bytes", "least": 2, "longer": 1, "name": "compression.type", "next": 8, "node": 1, "number": 0,
     "offset": 7, "partition": "orders-0", "possible": 1, "topic": "orders",
