@@ -192,12 +192,15 @@ class Look(NamedTuple):
         """Return a partition or None, without building all `partitions`."""
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
+    def next_offset(self, group: GroupLook, tp: TopicPartition) -> int | None:
+        """Return the offset at which a group continues: committed, or the log start; None without a commit."""
+        committed, start = group.committed.get(tp), self.starts.get(tp)
+        return None if committed is None else max(committed.offset, start.offset if start is not None else 0)
+
     def next_time_ms(self, group: GroupLook, tp: TopicPartition) -> int | None:
         """Return the timestamp of the next record of a group in a partition; None if it is not known."""
-        committed, start = group.committed.get(tp), self.starts.get(tp)
-        if committed is None or start is None:
-            return None
-        return self.next_times.get((tp, max(committed.offset, start.offset)))
+        at = self.next_offset(group, tp)
+        return None if at is None else self.next_times.get((tp, at))
 
     @property
     def throttled_brokers(self) -> list[int]:
@@ -256,12 +259,11 @@ class Looks(NamedTuple):
         return duration_text(self.apart_ms)
 
     def lag(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return the lag of a group in offsets; 0 if no records are left, None if unknown."""
-        committed, end = group.committed.get(tp), self.now.ends.get(tp)
-        if committed is None or end is None:
+        """Return the lag of a group in offsets, without deleted records; 0 if no records are left, None if unknown."""
+        at, end = self.now.next_offset(group, tp), self.now.ends.get(tp)
+        if at is None or end is None:
             return None
-        markers_from = self.now.markers_from.get(tp, end.offset)
-        return 0 if committed.offset >= markers_from else end.offset - committed.offset
+        return 0 if at >= self.now.markers_from.get(tp, end.offset) else end.offset - at
 
     def arrived(self, tp: TopicPartition) -> int:
         """Return the number of offsets that arrived between the looks; 0 if unknown."""

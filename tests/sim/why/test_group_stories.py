@@ -96,6 +96,18 @@ def test_offset_before_the_log_start_is_lost_data() -> None:
     run_story(body, topics={"t": 1})
 
 
+def test_deleted_records_do_not_wait_for_a_group() -> None:
+    def body(story: Story) -> None:
+        story.produce(20)
+        story.sim.commit("g", {("t", 0): 5})
+        story.sim.sandbox.delete_records("t", 0, 12)
+        assert story.group()["group-no-members"].sentence == "g has no active members, and 8 records wait: 8 on t-0"
+        story.sim.sandbox.delete_records("t", 0, 20)
+        assert story.group().keys() == {"lost-data"}
+
+    run_story(body, topics={"t": 1})
+
+
 def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
     def body(story: Story) -> None:
         story.produce(8)
