@@ -17,7 +17,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{partition} has no leader: {reason}{more}",
         leads_to="It can be neither written nor read.",
         show="kctl topics describe {topic}",
-        cure="start {brokers}; electing a leader that is not in sync would lose records",
+        cure="{fix}; electing a leader that is not in sync would lose records",
     ),
     FindingKind(
         id="coordinator-offline",
@@ -30,7 +30,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{partition} has no leader: {reason}{more}",
         leads_to="{what} have no coordinator: {fate}.",
         show="kctl topics describe {topic}",
-        cure="start {brokers}; electing a leader that is not in sync would lose records",
+        cure="{fix}; electing a leader that is not in sync would lose records",
     ),
     FindingKind(
         id="transaction-hanging",

@@ -30,10 +30,10 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     },
     "future-timestamps": {"fix": "kctl configs set topic orders message.timestamp.after.max.ms=3600000"},
     "poison-record": {"reason": "Its value is 9.4 MB, 3,000 times the size of the others"},
-    "no-leader": {"reason": "its replicas are on brokers 2 and 3, which do not run"},
+    "no-leader": {"reason": "brokers 2 and 3 not registered", "fix": "start brokers 2 and 3"},
     "coordinator-offline": {
         "partition": "__consumer_offsets-7", "topic": "__consumer_offsets",
-        "reason": "its replicas are on brokers 2 and 3, which do not run",
+        "reason": "brokers 2 and 3 not registered", "fix": "start brokers 2 and 3",
     },
     "transaction-hanging": {"reason": "its coordinator has no such transaction"},
     "transaction-open": {"reason": "its coordinator reports it as Ongoing"},

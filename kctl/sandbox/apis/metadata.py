@@ -96,6 +96,7 @@ def _partition(call: Call, partition: Partition) -> MetadataResponsePartition:
         leader_epoch=known.leader_epoch,
         replica_nodes=list(replicas),
         isr_nodes=[each for each in known.in_sync if each in replicas],
+        offline_replicas=[each for each in replicas if call.cluster.nodes[each].state.is_disk_offline],
     )
 
 

@@ -25,8 +25,14 @@ _OLD = {
     "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
 }
 """Config values, or their prefixes, that exclude some clients, with the reason."""
-
-
+_ABSENT = {
+    "not registered": "start {brokers}",
+    "fenced": "start {brokers}, or restore the network to the controllers",
+    "with an offline disk": "find the offline directory of {brokers} with kctl brokers log-dirs, repair its disk, and "
+    "restart {brokers}",
+}
+"""States in which a replica cannot lead, with the fix."""
+_CONTROLLER = "look for the election in the log of the active controller (kctl cluster quorum)"
 _COORDINATED = {
     "__consumer_offsets": ("The groups of these partitions", "their members can neither join nor commit"),
     "__transaction_state": (
@@ -133,16 +139,18 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
     if not without:
         return
     info = without[0]
-    reason, waiting = _why_no_leader(look, info)
+    reason, fix = _why_no_leader(look, info)
     tp = TopicPartition(info.topic, info.partition)
     seen: dict[str, Value] = {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)}
+    if info.offline_replicas:
+        seen["offline_replicas"] = _ids(info.offline_replicas)
     what, fate = _COORDINATED.get(tp.topic, ("", ""))
     yield FINDINGS["coordinator-offline" if tp.topic in _COORDINATED else "no-leader"].found(
         {
             "what": what,
             "fate": fate,
             "reason": reason,
-            "brokers": brokers_text(waiting),
+            "fix": fix,
             "more": more_text(len(without) - 1),
             **place(tp),
         },
@@ -150,26 +158,47 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
     )
 
 
-def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, list[int]]:
-    registered = {node.node_id for node in look.nodes}
-    away = [node_id for node_id in info.replicas if node_id not in registered]
-    reason = _why_none_can_lead(info.replicas, away)
+def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
+    """Return the reason, and the fix for the replicas that may lead without loss."""
+    states = _replica_states(look, info)
+    *first, last = [f"{brokers_text(of)} {state}" for state, of in states.items()] or ["its replicas are not known"]
+    reason = ", and ".join([", ".join(first), last] if first else [last])
+    away = [node_id for state, node_ids in states.items() if state in _ABSENT for node_id in node_ids]
     known = look.eligible.get(TopicPartition(info.topic, info.partition))
     if known is not None and known.eligible:
-        return f"{reason}; eligible without loss: {brokers_text(known.eligible)}", list(known.eligible)
-    if known is not None and known.last_known:
+        waiting, reason = known.eligible, f"{reason}; eligible without loss: {brokers_text(known.eligible)}"
+    elif known is not None and known.last_known:
         what = f"no replica is eligible without loss, the last that were: {brokers_text(known.last_known)}"
-        return f"{reason}; {what}", list(known.last_known)
-    return reason, away or list(info.replicas)
+        waiting, reason = known.last_known, f"{reason}; {what}"
+    elif info.isr:
+        waiting = info.isr
+        if not set(away) <= set(waiting):  # the other replicas do not help
+            reason = f"{reason}; last in sync: {brokers_text(waiting)}"
+    else:
+        waiting = tuple(away)
+    fixes = [
+        _ABSENT.get(state, _CONTROLLER).format(brokers=brokers_text(those))
+        for state, node_ids in states.items()
+        if (those := [node_id for node_id in node_ids if node_id in waiting])
+    ]
+    return reason, ", or ".join(dict.fromkeys(fixes)) or _CONTROLLER
 
 
-def _why_none_can_lead(replicas: tuple[int, ...], away: list[int]) -> str:
-    if len(away) == len(replicas):
-        return f"{brokers_text(away)} with its replicas: not registered"
-    if away:
-        alive = [node_id for node_id in replicas if node_id not in away]
-        return f"{brokers_text(away)} not registered, and {brokers_text(alive)} not in sync"
-    return f"its replicas are on {brokers_text(replicas)}, and none of them is in sync"
+def _replica_states(look: Look, info: PartitionInfo) -> dict[str, list[int]]:
+    registered, fenced = {node.node_id for node in look.nodes}, {node.node_id for node in look.fenced}
+    found: dict[str, list[int]] = {}
+    for node_id in info.replicas:
+        if node_id in fenced:
+            state = "fenced"
+        elif node_id not in registered:
+            state = "not registered"
+        elif node_id in info.offline_replicas:
+            state = "with an offline disk"
+        else:
+            state = "in sync and up, but not elected" if node_id in info.isr else "not in sync"
+        found.setdefault(state, []).append(node_id)
+    order = [*_ABSENT, "in sync and up, but not elected", "not in sync"]
+    return {state: found[state] for state in order if state in found}
 
 
 def _eligible_evidence(look: Look, tp: TopicPartition) -> list[Evidence]:

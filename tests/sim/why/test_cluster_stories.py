@@ -77,7 +77,27 @@ def test_partition_without_a_leader_is_found() -> None:
         create(story)
         story.sim.sandbox.elect_late("r", 1, 2, ms=60_000)
         found = story.topic("r")["no-leader"]
-        assert found.sentence.startswith("r-1 has no leader: ")
+        assert found.sentence == "r-1 has no leader: brokers 1, 2 and 3 in sync and up, but not elected"
+        assert found.cure.startswith("look for the election in the log of the active controller")
+        for node_id in (1, 3):
+            story.sim.sandbox.hold_follower("r", 1, node_id)
+        story.sim.sandbox.fence(2)
+        found = story.topic("r")["no-leader"]
+        assert found.sentence == "r-1 has no leader: broker 2 fenced, and brokers 1 and 3 not in sync"
+        assert found.cure.startswith("start broker 2, or ")
+
+    run_story(body)
+
+
+def test_partition_whose_last_replica_is_on_an_offline_disk_waits_for_the_disk() -> None:
+    def body(story: Story) -> None:
+        create(story, replicas=1)
+        solo = story.sim.sandbox.cluster.topics["r"].partitions[1].leader_id
+        story.sim.sandbox.elect_late("r", 1, solo, ms=60_000)
+        story.sim.sandbox.set_disk(solo, None)
+        found = story.topic("r")["no-leader"]
+        assert found.sentence == f"r-1 has no leader: broker {solo} with an offline disk"
+        assert f"kctl brokers log-dirs, repair its disk, and restart broker {solo}" in found.cure
 
     run_story(body)
 

@@ -1,7 +1,9 @@
 """Partitions without a leader: what they wait for, by what brokers know of the replicas that may lead."""
 
+import pytest
+
 from kctl.client.admin import EligibleLeaders
-from kctl.client.cluster import TopicPartition
+from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.why import Finding, Look, Looks, Scope, diagnose
 from tests.unit.why.looks import NODES, WALL_MS, partition, topic
 
@@ -31,4 +33,49 @@ def test_partition_waits_for_the_replicas_that_are_eligible() -> None:
 def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
     found = no_leader(EligibleLeaders((), (1,)))
     assert found.sentence.endswith("no replica is eligible without loss, the last that were: broker 1")
-    assert found.cure.startswith("start broker 1;")
+    assert found.cure.startswith("look for the election in the log of the active controller")
+
+
+@pytest.mark.parametrize(
+    ("info", "reason", "fix"),
+    [
+        (
+            partition(0, -1, (1, 4, 5), ()),
+            "broker 4 not registered, broker 5 fenced, and broker 1 not in sync",
+            "start broker 4, or start broker 5, or restore the network to the controllers; ",
+        ),
+        (
+            partition(0, -1, (1, 2, 5), (5,)),
+            "broker 5 fenced, and brokers 1 and 2 not in sync",
+            "start broker 5, or restore the network to the controllers; ",
+        ),
+        (
+            partition(0, -1, (1, 4, 6), (4,)),
+            "brokers 4 and 6 not registered, and broker 1 not in sync; last in sync: broker 4",
+            "start broker 4; ",
+        ),
+        (
+            partition(0, -1, (4, 5), (4, 5)),
+            "broker 4 not registered, and broker 5 fenced",
+            "start broker 4, or start broker 5, or restore the network to the controllers; ",
+        ),
+        (
+            partition(0, -1, (2,))._replace(offline_replicas=(2,)),
+            "broker 2 with an offline disk",
+            "find the offline directory of broker 2 with kctl brokers log-dirs, repair its disk, and restart broker 2"
+            "; ",
+        ),
+        (
+            partition(0, -1, (1, 2, 3)),
+            "brokers 1, 2 and 3 in sync and up, but not elected",
+            "look for the election in the log of the active controller (kctl cluster quorum); ",
+        ),
+    ],
+)
+def test_replica_without_a_leader_is_described_by_what_is_known_of_its_broker(
+    info: PartitionInfo, reason: str, fix: str
+) -> None:
+    look = Look(WALL_MS, NODES, fenced=(Node(5, "b5", 9092),), topics=topic(info))
+    found = next(each for each in diagnose(Looks(look), (Scope.TOPIC,)).findings if each.id == "no-leader")
+    assert found.sentence == f"t-0 has no leader: {reason}"
+    assert found.cure == f"{fix}electing a leader that is not in sync would lose records"
