@@ -119,13 +119,12 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         title="A disk of a broker is almost full",
         scopes=_CLUSTER,
         looks=1,
-        requests=("DescribeLogDirs",),
+        requests=("DescribeLogDirs", "DescribeConfigs"),
         subject="broker {broker}",
-        sentence="broker {broker} has {free} of {total} free ({percent} %) in {path}{rate}; {topic} takes most of it "
-        "({share} %)",
+        sentence="broker {broker} has {free} of {total} free ({percent} %) in {path}{rate}{more}",
         leads_to="A broker whose disk is full takes the directory offline and stops if it has no other.",
         show="kctl brokers log-dirs {broker} --replicas",
-        cure="kctl configs set topic {topic} retention.bytes={bytes}",
+        cure="{fix}",
     ),
     FindingKind(
         id="log-dir-offline",

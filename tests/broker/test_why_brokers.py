@@ -191,7 +191,7 @@ def used_bytes(folder: Path) -> int:
 def topic_in(story: KafkaStory, folder: Path) -> str:
     """Create topics until one has its log in a directory; Kafka takes the directory with the fewest logs."""
     for _ in range(MOST_TOPICS):
-        topic = story.kafka.create_topic()
+        topic = story.kafka.create_topic(configs={"segment.bytes": "1048576"})
         if (folder / f"{topic}-0").exists():
             return topic
     raise AssertionError(f"no topic is in {folder}")

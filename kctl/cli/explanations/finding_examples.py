@@ -18,7 +18,7 @@ _COMMON: dict[str, Value] = {
     "records": 10_000, "repeated": "60%", "size": "4.2 GB", "broker": 2, "value": "LogAppendTime",
     "other": 3, "newest": 9, "alive": "broker 1", "silent": 2, "nodes": 3, "names": "controllers 2 and 3",
     "node": 3, "role": "controller", "lag": 900, "off": "42s", "direction": "behind", "free": "12 GB",
-    "total": "200 GB", "percent": 6, "path": "/data/kafka", "share": 71, "bytes": 10_000_000_000, "paused": "800ms",
+    "total": "200 GB", "percent": 6, "path": "/data/kafka", "paused": "800ms",
     "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
     "fair": 20, "what": "two processes joined in turn", "fate": "which has left the group", "text": "", "hint": "",
     "fix": "", "stop": "stop the consumers of billing, then: ",
@@ -54,6 +54,9 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "broker-missing": {"partitions": "12 partitions"},
     "log-dir-offline": {"reason": "KAFKA_STORAGE_ERROR"},
     "preferred-leader-not-leading": {"leader": "broker 1"},
+    "disk-filling": {
+        "more": "; orders takes most of it (71 %)", "fix": "kctl configs set topic orders retention.bytes=10000000000",
+    },
     "leader-skew": {"partitions": "60 partitions"},
     "throttle-left-behind": {
         "where": "topic orders", "what": "2 replicas", "name": "orders",

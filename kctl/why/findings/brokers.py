@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from kctl.client.admin import LogDir
 from kctl.client.clock import duration_text
 from kctl.client.cluster import Node, TopicPartition
 from kctl.client.errors import (
@@ -14,6 +15,8 @@ from kctl.client.errors import (
     WrongPeerError,
 )
 from kctl.client.wording import brokers_text, counted, size_text
+from kctl.grammar.command_lines import fill_command
+from kctl.grammar.integers import integer_in
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence, is_filling
 from kctl.why.table import FINDINGS
@@ -28,6 +31,10 @@ SKEW_FACTOR = 2
 _REFUSALS = (TlsError, TlsNotAnswered, AuthenticationError, SaslRequired, WrongPeerError)
 """Errors of brokers that respond but cannot be used by this client."""
 _UNREACHED = "check that its process runs, and that its advertised address is reachable from this machine"
+MOST_PERCENT = 50
+"""Minimum share of a topic that takes most of a disk."""
+_RETAIN = "kctl configs set topic {topic} retention.bytes={bytes}"
+_ENLARGE = "enlarge the disk, or move replicas away: kctl brokers log-dirs {broker} --replicas lists them"
 LEAST_SKEWED = 20
 """Minimum average of partitions for each broker: with fewer, leaders are never evenly distributed."""
 
@@ -257,36 +264,67 @@ def _disks(looks: Looks) -> Iterator[Finding]:
                     [Evidence("DescribeLogDirs", f"broker {node_id}", {"dir": each.path, "error": each.error.name})],
                 )
             elif is_filling(each):
-                sizes: dict[str, int] = {}
-                for tp, size in each.replica_bytes.items():
-                    sizes[tp.topic] = sizes.get(tp.topic, 0) + size
-                largest = max(sizes, key=lambda topic: sizes[topic], default="")
-                used = max(1, each.total_bytes - each.usable_bytes)
-                yield FINDINGS["disk-filling"].found(
-                    {
-                        "broker": node_id,
-                        "free": size_text(each.usable_bytes),
-                        "total": size_text(each.total_bytes),
-                        "percent": each.usable_bytes * 100 // each.total_bytes,
-                        "path": each.path,
-                        "rate": _rate_text(looks, node_id, each.path, each.usable_bytes),
-                        "topic": largest or "TOPIC",
-                        "share": sizes.get(largest, 0) * 100 // used,
-                        "bytes": max(1, sizes.get(largest, 0) // 2),
-                    },
-                    [
-                        Evidence(
-                            "DescribeLogDirs",
-                            f"broker {node_id}",
-                            {
-                                "dir": each.path,
-                                "total_bytes": each.total_bytes,
-                                "usable_bytes": each.usable_bytes,
-                                "largest_topic_bytes": sizes.get(largest, 0),
-                            },
-                        )
-                    ],
-                )
+                yield _filling(looks, node_id, each)
+
+
+def _filling(looks: Looks, node_id: int, found: LogDir) -> Finding:
+    by_topic: dict[str, list[int]] = {}
+    for tp, size in found.replica_bytes.items():
+        by_topic.setdefault(tp.topic, []).append(size)
+    largest = max(by_topic, key=lambda topic: sum(by_topic[topic]), default=None)
+    sizes = [] if largest is None else by_topic[largest]
+    used = max(1, found.total_bytes - found.usable_bytes, sum(found.replica_bytes.values()))
+    share = sum(sizes) * 100 // used
+    bound = None if largest is None or share < MOST_PERCENT else _retention(looks.now, largest, sizes)
+    more = (
+        f"; {largest} takes most of it ({share} %)"
+        if share >= MOST_PERCENT
+        else f"; its largest topic is {largest} ({share} %)"
+    )
+    return FINDINGS["disk-filling"].found(
+        {
+            "broker": node_id,
+            "free": size_text(found.usable_bytes),
+            "total": size_text(found.total_bytes),
+            "percent": found.usable_bytes * 100 // found.total_bytes,
+            "path": found.path,
+            "rate": _rate_text(looks, node_id, found.path, found.usable_bytes),
+            "more": "" if largest is None else more,
+            "fix": fill_command(
+                _ENLARGE if bound is None else _RETAIN, {"broker": node_id, "topic": largest, "bytes": bound}
+            ),
+        },
+        [
+            Evidence(
+                "DescribeLogDirs",
+                f"broker {node_id}",
+                {
+                    "dir": found.path,
+                    "total_bytes": found.total_bytes,
+                    "usable_bytes": found.usable_bytes,
+                    "largest_topic": largest,
+                    "largest_topic_bytes": sum(sizes),
+                },
+            )
+        ],
+    )
+
+
+def _retention(look: Look, topic: str, sizes: list[int]) -> int | None:
+    """Return the retention.bytes that halves a topic on a disk; None if that would delete nothing, or other records."""
+    configs = look.topic_configs.get(topic, {})
+    names = ("cleanup.policy", "segment.bytes", "retention.bytes")
+    policy, *others = (configs[name].value if name in configs else "" for name in names)
+    segment_bytes, now_bytes = map(integer_in, others)
+    left, bound = sum(sizes) // 2, 0
+    for at, size in enumerate(sorted(sizes)):
+        bound = left // (len(sizes) - at)
+        if bound <= size:
+            break
+        left -= size
+    is_short = segment_bytes is not None and 2 * segment_bytes <= bound  # the last segment is kept
+    is_less = now_bytes is None or not 0 <= now_bytes <= bound
+    return bound if policy == "delete" and is_short and is_less else None
 
 
 def _rate_text(looks: Looks, node_id: int, path: str, usable_bytes: int) -> str:

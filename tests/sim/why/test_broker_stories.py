@@ -7,8 +7,9 @@ BEHIND_MS = 40_000
 MEGABYTE = 1_000_000
 
 
-def create(story: Story, partitions: int = 6) -> None:
-    story.sim.sandbox.cluster.create_topic("r", partitions, 3, {})
+def create(story: Story, partitions: int = 6, **configs: str) -> None:
+    dotted = {name.replace("_", "."): value for name, value in configs.items()}
+    story.sim.sandbox.cluster.create_topic("r", partitions, 3, dotted)
 
 
 def wait(story: Story, ms: int) -> None:
@@ -92,7 +93,7 @@ def test_broker_that_no_longer_follows_the_metadata_is_found() -> None:
 
 def test_disk_that_fills_is_found_until_it_is_larger() -> None:
     def body(story: Story) -> None:
-        create(story, partitions=1)
+        create(story, partitions=1, segment_bytes="100000")
         story.produce(95, "r", size=10_000)
         assert found_now(story) == {}
         story.sim.sandbox.set_disk(2, MEGABYTE)

@@ -422,6 +422,18 @@ def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.wait(600_000)
 
 
+@incident("why cluster", "disk-filling", "r takes most of it", fix="kctl configs set topic r retention.bytes=")
+def test_disk_that_a_topic_with_several_partitions_fills_is_emptied_by_its_fix(story: Live) -> Steps:
+    story.create(partitions=6, segment_bytes="14000", retention_bytes="-1")
+    for number in range(6):
+        story.produce(24 if number else 6, "r", number, size=5_000)
+    yield
+    story.sandbox.set_disk(2, 670_000)
+    yield
+    story.fix("kctl configs set")
+    story.wait(600_000)
+
+
 @incident(
     "why cluster", "broker-missing", "broker 3 is not registered", fix="kctl partitions plan --exclude-brokers 3 > plan"
 )

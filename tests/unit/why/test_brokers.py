@@ -1,5 +1,7 @@
 """Findings about brokers, controllers and disks, from looks made by hand, each with its healthy twin."""
 
+import pytest
+
 from kctl.client.admin import LogDir, MetadataView, QuorumDescription, QuorumReplica
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
@@ -89,6 +91,44 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
         "t takes most of it (74 %)"
     )
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
+
+
+ENLARGE = "enlarge the disk, or move replicas away: kctl brokers log-dirs 2 --replicas lists them"
+
+
+@pytest.mark.parametrize(
+    ("of_disk", "configs", "sentence_end", "fix"),
+    [
+        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data; its largest topic is t (31 %)", ENLARGE),
+        ({}, {}, "in /data", ENLARGE),
+        ({("t", 0): 90}, {"cleanup.policy": "compact"}, "; t takes most of it (94 %)", ENLARGE),
+        ({("t", 0): 90}, {"segment.bytes": "40"}, "; t takes most of it (94 %)", ENLARGE),
+        ({("t", 0): 90}, {"retention.bytes": "45"}, "; t takes most of it (94 %)", ENLARGE),
+        ({("t", 0): 900}, {}, "; t takes most of it (100 %)", "kctl configs set topic t retention.bytes=450"),
+        (
+            {("t", 0): 80, ("t", 1): 10},
+            {},
+            "; t takes most of it (94 %)",
+            "kctl configs set topic t retention.bytes=35",
+        ),
+        (
+            {("t", 0): 45, ("t", 1): 45},
+            {},
+            "; t takes most of it (94 %)",
+            "kctl configs set topic t retention.bytes=22",
+        ),
+    ],
+)
+def test_disk_is_emptied_by_retention_only_if_one_topic_fills_it(
+    of_disk: dict[tuple[str, int], int], configs: dict[str, str], sentence_end: str, fix: str
+) -> None:
+    sizes = {TopicPartition(*at): size for at, size in of_disk.items()}
+    known = {"cleanup.policy": "delete", "segment.bytes": "5", "retention.bytes": "-1", **configs}
+    look = Look(WALL_MS, NODES, log_dirs={2: [LogDir("/data", None, 100, 5, sizes)]})
+    look = look._replace(topic_configs={"t": {name: ConfigValue(value, 1) for name, value in known.items()}})
+    finding = found(look)["disk-filling"]
+    assert finding.sentence.endswith(sentence_end)
+    assert finding.cure == fix
 
 
 def test_directory_that_is_offline_is_found() -> None:
