@@ -14,7 +14,7 @@ from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.consumer.group.application_side import RebalanceListener
-from kctl.client.consumer.group.events import Offsets
+from kctl.client.consumer.group.events import MemberChanged, Offsets
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import (
     InvalidOffsetError,
@@ -112,6 +112,11 @@ class Life:
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         self.consumer = Consumer(properties, runtime, events=self._on_network_event)
+        self.generation = -1
+        """Last generation that the network thread reported; -1 after a loss, unlike that of group_metadata()."""
+        handlers = self.consumer._side._handlers
+        self._on_member = handlers.get(MemberChanged)
+        handlers[MemberChanged] = self._on_member_changed
         world.consumers[self.proc] = self.consumer
         world.groups[self.proc] = self.group
         world.history.event(self.proc, "born", {"group": self.group, "member": plan.is_member, **plan.properties})
@@ -127,6 +132,11 @@ class Life:
         elif isinstance(event, ResponseReceived) and is_acceptance(event) and not self._is_accepted:
             self._is_accepted = True
             self.world.history.event(self.proc, "accepted-by-broker")
+
+    def _on_member_changed(self, event: MemberChanged) -> None:
+        self.generation = event.metadata.generation
+        assert self._on_member is not None
+        self._on_member(event)
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
@@ -176,7 +186,7 @@ class Life:
             self.world.history.event(self.proc, "after-session", len(records))
         if self.plan.is_member:
             metadata = self.consumer.group_metadata()
-            self.world.history.event(self.proc, "member", [metadata.member_id, metadata.generation])
+            self.world.history.event(self.proc, "member", [metadata.member_id, self.generation])
         if polled == [] and timeout_ms and self.world.hub.now_ms - self.world.network.heard_at_ms(self.plan.name) >= 2:
             ready = [tp for tp, why in self.consumer.waiting_for().items() if why.kind is WaitKind.DELIVERABLE]
             if ready and not self.world.hub.stalled_until_us(self.plan.name):

@@ -106,6 +106,50 @@ def test_a_member_that_lost_its_partitions_cannot_commit_their_offsets(protocol:
     run_version(version, app, topics={"t": 1, "in": 1})
 
 
+@VERSIONS
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_block_that_outlasts_max_poll_interval_is_fenced(protocol: str, version: int) -> None:
+    def app(cluster: SimCluster) -> None:
+        properties = {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "g",
+            "group.protocol": protocol,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+        }
+        slow = Consumer({**properties, "max.poll.interval.ms": 10_000}, cluster.runtime)
+        other = Consumer(properties, cluster.runtime)
+        slow.subscribe(["in"])
+        while not slow.assignment:
+            slow.poll(timeout=1)
+        slow.seek(TopicPartition("in", 0), 1)
+        producer = transactional(cluster)
+
+        def copy() -> None:
+            with producer.transaction(slow):
+                producer.send("t", b"x")
+                cluster.hub.sleep_ms(11_000)
+                other.subscribe(["in"])
+                while not other.assignment:
+                    other.poll(timeout=1)
+
+        with pytest.raises(AbortableTransactionError) as caught:
+            copy()
+        assert isinstance(caught.value.cause, CommitFailedError)
+        slow.poll(timeout=0)
+        assert slow.assignment == []
+        with pytest.raises(AbortableTransactionError), producer.transaction():
+            producer.send_offsets_to_transaction({TopicPartition("in", 0): 1}, slow.group_metadata())
+        slow.unsubscribe()
+        assert (slow.group_metadata().member_id, slow.group_metadata().generation) == ("", -1)
+        producer.close()
+        slow.close()
+        other.close()
+        assert (seen(cluster), committed(cluster)) == ([], None)
+
+    run_version(version, app, topics={"t": 1, "in": 1})
+
+
 # --- close ------------------------------------------------------------------------------------------------------------
 
 

@@ -66,7 +66,11 @@ class AssignmentUpdate(NamedTuple):
 class GroupSide:
     """Group part of a consumer with a group.id.
 
-    Attributes: topic_ids: if the group assigns by id. waiting: reason of a missing assignment, or None.
+    Attributes:
+        subscribed: current subscription, or None.
+        metadata: member id and generation. A lost identity stays: the group rejects commits of records read with it.
+        topic_ids: ids of assigned topics, if the group assigns by id.
+        waiting: reason of a missing assignment, or None.
     """
 
     def __init__(
@@ -134,6 +138,7 @@ class GroupSide:
         error = self.release_all()
         self._mailbox.post(Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms))
         self.subscribed = None
+        self.metadata = self.metadata._replace(generation=-1, member_id="")
         self._mailbox.leaves_when_dropped = False
         self._failure = None
         if error is not None:
@@ -317,7 +322,8 @@ class GroupSide:
         self.waiting = reason.after(self.waiting) if event.reason else None
 
     def _on_member(self, event: MemberChanged) -> None:
-        self.metadata = event.metadata
+        if self.subscribed is not None and event.metadata.generation >= 0:
+            self.metadata = event.metadata
 
     def _on_session(self, event: SessionConfirmed) -> None:
         self._session_until_ms = event.until_ms

@@ -15,7 +15,7 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 
 class GroupMetadata(NamedTuple):
-    """Current identity of this member; generation is the member epoch with KIP-848, -1 outside the group."""
+    """Last identity of this member; generation is the member epoch with KIP-848, -1 before the first join."""
 
     group_id: str
     generation: int = -1
