@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a lost member keeps its partitions",
         _CLASSIC,
-        "        if self._owned:\n            self._change((), is_lost=True, is_complete=False)\n",
+        "        if self._reports.held:\n            self._change((), is_lost=True, is_complete=False)\n",
         "",
     ),
     Mutant(

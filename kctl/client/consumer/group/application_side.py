@@ -146,17 +146,18 @@ class GroupSide:
 
     def release_all(self) -> BaseException | None:
         self._data.settle()
+        self._mailbox.drain()
         held = self._subscription.assignment
-        error = None
         if self.commits_itself:
             self._commit_positions(held)
+        errors: list[BaseException] = []
         if held and self.subscribed is not None:
-            errors: list[BaseException] = []
-            _call(self._listener.on_partitions_revoked, held, errors)
-            error = errors[0] if errors else None
+            is_lost = any(change.is_lost for change in self._changes)
+            listener = self._listener
+            _call(listener.on_partitions_lost if is_lost else listener.on_partitions_revoked, held, errors)
         self._drop_all_but(())
         self._skip_changes()
-        return error
+        return errors[0] if errors else None
 
     def rejoin(self, reason: str) -> None:
         self._mailbox.post(Rejoin(reason))

@@ -208,7 +208,7 @@ class ClassicMembership(Membership):
         self._place.generation = -1
         self._place.incarnation += 1
         self._rebalance.lost()
-        if self._owned:
+        if self._reports.held:
             self._change((), is_lost=True, is_complete=False)
         self._place.report()
         self._place.move(MemberEvent.STOP)
@@ -239,6 +239,7 @@ class ClassicMembership(Membership):
 
     def _end(self) -> None:
         self._owned = ()
+        self._reports.clear()
         self._choice = None
         self._place.member_id = ""
         self._lose(Loss("left the group"))

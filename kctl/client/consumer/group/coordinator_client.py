@@ -121,7 +121,7 @@ class GroupCoordinatorClient:
             if event.is_lost:
                 reason, error = self.membership.loss
                 now_ms = self._client.clock.now_ms()
-                self._publish(MembershipLost(now_ms, self._group_id, self._member_id, self._owned, reason, error))
+                self._publish(MembershipLost(now_ms, self._group_id, self._member_id, event.lost, reason, error))
             else:
                 self._note_changes(event)
             self._owned = event.owned

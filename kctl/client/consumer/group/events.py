@@ -111,7 +111,7 @@ class AssignmentChanged(NamedTuple):
 
     Attributes:
         owned: all partitions after the change.
-        is_lost: removed partitions already belong to others and cannot be committed.
+        lost: partitions that may already be assigned to others and cannot be committed: all, or none.
         is_complete: a rebalance has ended; False: partitions are released to continue one.
         topic_ids: of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
         term: number of the subscription; filled in later.
@@ -119,10 +119,14 @@ class AssignmentChanged(NamedTuple):
 
     number: int
     owned: tuple[TopicPartition, ...]
-    is_lost: bool = False
+    lost: tuple[TopicPartition, ...] = ()
     is_complete: bool = True
     topic_ids: IdsByName = NO_IDS
     term: int = 0
+
+    @property
+    def is_lost(self) -> bool:
+        return bool(self.lost)
 
 
 class GroupFailed(NamedTuple):

@@ -113,16 +113,22 @@ class AssignmentReports:
         is_complete: bool = True,
         topic_ids: IdsByName = NO_IDS,
     ) -> None:
-        """Report a new assignment; a loss overtakes pending changes."""
+        """Report a new assignment; a loss, of everything held, overtakes pending changes."""
+        lost = tuple(sorted(self.held)) if is_lost else ()
         self._number += 1
         self.is_applied = False
         self._former = () if is_lost else self._owned
         self._owned = owned
-        self._report(AssignmentChanged(self._number, owned, is_lost, is_complete, topic_ids=topic_ids))
+        self._report(AssignmentChanged(self._number, owned, lost, is_complete, topic_ids=topic_ids))
 
     def applied(self, number: int) -> bool:
         self.is_applied = self.is_applied or number == self._number
         return number == self._number
+
+    def clear(self) -> None:
+        """Forget everything: the application has released it."""
+        self.is_applied = True
+        self._owned = self._former = ()
 
 
 class Membership(ABC):

@@ -64,9 +64,8 @@ class Reconciliation:
         return False
 
     def lose(self) -> None:
-        had = self.reported
         self.forget()
-        if had:
+        if self._reports.held:
             self._send({}, is_lost=True)
         self.reported = None
 
@@ -78,7 +77,7 @@ class Reconciliation:
     def clear(self) -> None:
         self.forget()
         self.reported = None
-        self._reports.is_applied = True
+        self._reports.clear()
 
     def _send(self, wanted: Slots, *, is_lost: bool = False) -> None:
         names = self._names.known()

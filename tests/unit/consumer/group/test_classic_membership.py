@@ -199,7 +199,7 @@ def test_a_forgotten_member_has_lost_everything() -> None:
     scenario.member.applied(1)
     before = scenario.member.incarnation
     scenario.beat(ErrorCode.UNKNOWN_MEMBER_ID, 3000)
-    assert scenario.changes()[-1] == AssignmentChanged(2, (), is_lost=True, is_complete=False)
+    assert scenario.changes()[-1] == AssignmentChanged(2, (), lost=(T0,), is_complete=False)
     assert (scenario.member.identity, scenario.member.incarnation) == (None, before + 1)
     assert scenario.member.poll(3001).requests == []
     scenario.member.applied(2)

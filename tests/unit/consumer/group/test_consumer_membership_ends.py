@@ -67,7 +67,7 @@ def test_a_fenced_member_loses_everything_and_joins_again_once_that_is_applied(c
     assert scenario.member.identity is None
     assert scenario.member.incarnation == 1
     assert MemberChanged(GroupMetadata("g", -1, MEMBER_ID)) in scenario.reports
-    assert scenario.changes() == [AssignmentChanged(2, (), is_lost=True, is_complete=False)]
+    assert scenario.changes() == [AssignmentChanged(2, (), lost=(T0, T1), is_complete=False)]
     assert scenario.polled() == []
     scenario.member.applied(2)
     request = scenario.beat()
@@ -231,6 +231,31 @@ def test_a_commit_that_the_group_refuses_to_know_loses_the_partitions_at_once() 
     assert said(scenario.beat()).member_epoch == 0
 
 
+def test_loss_during_a_revocation_of_everything_is_reported() -> None:
+    scenario = Scenario()
+    scenario.joined(0)
+    scenario.now_ms = INTERVAL_MS
+    scenario.hear(scenario.beat(), [])
+    scenario.polled()
+    assert scenario.changes() == [AssignmentChanged(2, ())]
+    scenario.now_ms = 2 * INTERVAL_MS
+    scenario.refuse(scenario.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert scenario.changes()[1:] == [AssignmentChanged(3, (), lost=(T0,), is_complete=False)]
+
+
+def test_loss_after_a_new_subscription_does_not_report_partitions_of_the_last_one() -> None:
+    scenario = Scenario()
+    scenario.joined(0)
+    scenario.member.leave(1000)
+    scenario.hear(scenario.beat(), epoch=-1)
+    scenario.start()
+    scenario.now_ms = INTERVAL_MS
+    scenario.hear(scenario.beat(), epoch=2)
+    scenario.now_ms = 2 * INTERVAL_MS
+    scenario.refuse(scenario.beat(), ErrorCode.UNKNOWN_MEMBER_ID)
+    assert scenario.changes() == []
+
+
 # --- silence and leaving --------------------------------------------------------------------------------------------
 
 
@@ -244,7 +269,7 @@ def test_a_member_whose_application_is_stuck_goes_and_comes_back_with_the_next_p
     scenario.now_ms = 8000
     request = scenario.beat()
     assert said(request) == ConsumerGroupHeartbeatRequest(group_id="g", member_id=MEMBER_ID, member_epoch=-1)
-    assert scenario.changes() == [AssignmentChanged(2, (), is_lost=True, is_complete=False)]
+    assert scenario.changes() == [AssignmentChanged(2, (), lost=(T0,), is_complete=False)]
     assert scenario.reports[-1] == GroupWaiting("not in group g until the next poll", WaitKind.OUTSIDE)
     scenario.hear(request, epoch=-1)
     assert scenario.polled() == []

@@ -1,0 +1,71 @@
+"""Listener calls for revoked partitions, and for partitions that were lost without the application's notice."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.consumer.consumer import Consumer
+from kctl.client.events import MembershipLost
+from tests.sim.kit.groups import GROUP, GroupCluster, Noting
+from tests.sim.virtual import Hub
+
+END: dict[str, Callable[[Consumer], object]] = {"close": Consumer.close, "unsubscribe": Consumer.unsubscribe}
+HEARTBEATS = {"classic": "Heartbeat", "consumer": "ConsumerGroupHeartbeat"}
+
+
+@pytest.fixture
+def cluster() -> Iterator[GroupCluster]:
+    with Hub(seed=61) as hub:
+        yield GroupCluster(hub, topics={"t": 1})
+
+
+def joined(cluster: GroupCluster, name: str, **properties: object) -> Consumer:
+    consumer = cluster.consumer(group_id=GROUP, **properties)
+    cluster.journal.consumers[name] = consumer
+    consumer.subscribe(["t"], Noting(cluster.journal, name))
+    while not consumer.assignment:
+        consumer.poll(1)
+    return consumer
+
+
+def kinds(cluster: GroupCluster, name: str) -> list[str]:
+    return [kind for _, kind, partitions in cluster.journal.of(name) if partitions]
+
+
+@pytest.mark.parametrize("end", END)
+@pytest.mark.parametrize("protocol", HEARTBEATS)
+def test_member_that_ends_after_a_loss_is_called_for_lost_partitions(
+    cluster: GroupCluster, protocol: str, end: str
+) -> None:
+    def body() -> None:
+        consumer = joined(cluster, "a", group_protocol=protocol)
+        cluster.sandbox.fail_requests(HEARTBEATS[protocol], ErrorCode.UNKNOWN_MEMBER_ID)
+        cluster.hub.sleep_ms(6000)
+        END[end](consumer)
+        assert kinds(cluster, "a") == ["assigned", "lost"]
+        consumer.close()
+        cluster.hub.sleep_ms(20)
+
+    cluster.play(body)
+
+
+def test_eager_member_that_is_removed_during_a_rebalance_is_called_for_lost_partitions(cluster: GroupCluster) -> None:
+    def slow() -> None:
+        consumer = joined(cluster, "a", max_poll_interval_ms=15_000)
+        cluster.hub.sleep_ms(20_000)
+        assert kinds(cluster, "b") == ["assigned"], "it waited for max.poll.interval.ms"
+        consumer.poll(0)
+        assert kinds(cluster, "a") == ["assigned", "lost"]
+        [lost] = [event for event in cluster.events if isinstance(event, MembershipLost)]
+        assert lost.partitions == (("t", 0),)
+        consumer.close()
+        cluster.hub.sleep_ms(20)
+
+    def other() -> None:
+        cluster.hub.sleep_ms(8000)
+        with joined(cluster, "b") as consumer:
+            cluster.read(consumer, 15)
+        cluster.hub.sleep_ms(20)
+
+    cluster.play(slow, other)
