@@ -78,7 +78,7 @@ class GroupClose:
         self._is_leaving = False
         self._expired_in: str | None = None
         self.deadline_at_ms = self._step_deadline(now_ms)
-        group.commits.insist()
+        group.commits.insist(now_ms)
 
     def advance(self, now_ms: int) -> None:
         commits, membership = self._group.commits, self._group.membership

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError
 from kctl.client.events import Closed, Event, RequestSent
+from kctl.client.loop import at_exit
 from kctl.client.runtime import Task, Waiter
 from kctl.sandbox import Fault
 from tests.sim.kit.groups import GROUP, GroupCluster
@@ -131,6 +133,57 @@ def test_pending_async_commits_are_waited_for_and_called_back(cluster: GroupClus
         assert heard == []
         assert member.close()[1] == (True, True, None)
         assert heard == [None]
+
+    play(cluster, body)
+
+
+@pytest.mark.parametrize(
+    "end", [Consumer.close, Consumer.unsubscribe, lambda consumer: at_exit.finish([consumer._side.open_loop])]
+)
+def test_commit_async_that_failed_once_is_retried_at_the_end(
+    cluster: GroupCluster, end: Callable[[Consumer], object]
+) -> None:
+    def body() -> None:
+        member = Member(cluster, enable_auto_commit=False)
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.NOT_COORDINATOR, times=1)
+        member.consumer.commit_async()
+        member.consumer.poll(1)
+        assert cluster.sandbox.committed(GROUP) == {}
+        end(member.consumer)
+        cluster.hub.sleep_ms(1000)
+        assert cluster.sandbox.committed(GROUP)["t", 0].offset == 4
+        assert member.consumer.close().committed
+
+    play(cluster, body)
+
+
+def test_commit_async_that_failed_once_is_retried_before_a_revocation(cluster: GroupCluster) -> None:
+    def body() -> None:
+        member = Member(cluster, enable_auto_commit=False)
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.NOT_COORDINATOR, times=1)
+        member.consumer.commit_async()
+        member.consumer.poll(1)
+        assert cluster.sandbox.committed(GROUP) == {}
+        member.consumer.enforce_rebalance()
+        member.consumer.poll(5)
+        assert cluster.sandbox.committed(GROUP)["t", 0].offset == 4
+        member.consumer.close()
+
+    play(cluster, body)
+
+
+def test_result_is_uncommitted_after_a_commit_async_that_failed_for_good_until_a_later_one(
+    cluster: GroupCluster,
+) -> None:
+    def body() -> None:
+        for has_later in (False, True):
+            member = Member(cluster, enable_auto_commit=False)
+            cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.GROUP_AUTHORIZATION_FAILED, times=1)
+            member.consumer.commit_async({T0: 1})
+            member.consumer.poll(1)
+            if has_later:
+                member.consumer.commit_sync({T0: 2}, timeout=5)
+            assert member.close()[1] == (has_later, True, None)
 
     play(cluster, body)
 

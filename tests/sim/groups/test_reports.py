@@ -111,6 +111,26 @@ def test_a_commit_by_hand_is_reported_to_its_caller_alone(cluster: GroupCluster)
     cluster.play(body)
 
 
+@pytest.mark.parametrize("has_callback", [False, True])
+def test_failed_commit_by_hand_without_callback_is_logged(
+    cluster: GroupCluster, has_callback: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def body() -> None:
+        consumer = watched(cluster, [], enable_auto_commit=False)
+        consumer.assign([TopicPartition("t", 0)])
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.GROUP_AUTHORIZATION_FAILED, times=1)
+        consumer.commit_async({TopicPartition("t", 0): 1}, (lambda *_: None) if has_callback else None)
+        consumer.poll(1)
+        consumer.close()
+        cluster.hub.sleep_ms(20)
+
+    with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
+        cluster.play(body)
+    assert [message.split(" failed: ")[0] for message in caplog.messages] == (
+        [] if has_callback else ["group g: commit of t-0 at 1"]
+    )
+
+
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_membership_that_the_application_lost_by_not_polling(
     cluster: GroupCluster, protocol: str, caplog: pytest.LogCaptureFixture

@@ -216,7 +216,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a commit before the close is not retried",
         f"{_CONSUMER}/close.py",
-        "        group.commits.insist()\n",
+        "        group.commits.insist(now_ms)\n",
         "",
     ),
     Mutant(

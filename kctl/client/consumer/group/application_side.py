@@ -221,6 +221,7 @@ class GroupSide:
         listener, errors, steps = self._listener, update.errors, update.steps
         steps.append(self.poll_ended)  # the listener's time counts for max.poll.interval.ms
         if lost:
+            steps.append(lambda: self.callbacks.forget_failures(lost))
             steps.append(lambda: _call(listener.on_partitions_lost, lost, errors))
         if revoked:
             if self.commits_itself:
@@ -284,6 +285,7 @@ class GroupSide:
         self._mailbox.query(
             lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member, topic_ids), timer
         )
+        self.callbacks.forget_failures(offsets)
         self.callbacks.run()
 
     def commit_async(self, offsets: Offsets, on_done: OnCommit | None, *, may_retry: bool = False) -> int:
@@ -293,7 +295,16 @@ class GroupSide:
         as_member = self.subscribed is not None
         commit_id, taken = self.callbacks.next_id(), dict(offsets)
         self._mailbox.post(
-            CommitAsync(commit_id, taken, timeout_ms, deadline_at_ms, as_member, may_retry, self.topic_ids)
+            CommitAsync(
+                commit_id,
+                taken,
+                timeout_ms,
+                deadline_at_ms,
+                as_member,
+                may_retry,
+                self.topic_ids,
+                has_callback=on_done is not None,
+            )
         )
         self.callbacks.sent(commit_id, offsets, on_done)
         return commit_id

@@ -1,8 +1,9 @@
 """CommitCallbacks: `commit_async` calls in flight and their pending callbacks, on the application thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.group.events import CommitDone, Offsets
 from kctl.client.errors import KafkaError
 
@@ -20,7 +21,8 @@ class CommitCallbacks:
         self._open: dict[int, OpenCommit] = {}
         self._ended: dict[int, tuple[OpenCommit, KafkaError | None]] = {}
         """Commits with a pending callback, by id."""
-        self._has_failed = False
+        self._failed: dict[TopicPartition, int] = {}
+        """Id of the last commit of each partition, if it has failed."""
         self._last_id = 0
 
     def next_id(self) -> int:
@@ -34,7 +36,15 @@ class CommitCallbacks:
         commit = self._open.get(event.commit_id)
         if commit is not None:  # unknown if an interrupt came before it was recorded, or after this
             self._ended[event.commit_id] = (commit, event.error)
+            self._failed |= dict.fromkeys(commit.offsets, event.commit_id)
             del self._open[event.commit_id]
+        if event.error is None:  # perhaps in a second attempt
+            self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if commit_id != event.commit_id}
+
+    def forget_failures(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Forget failed commits of partitions that were committed by a call, or lost."""
+        for tp in topic_partitions:
+            self._failed.pop(tp, None)
 
     def run(self) -> None:
         """Run pending callbacks, again after a KeyboardInterrupt."""
@@ -51,12 +61,12 @@ class CommitCallbacks:
             self._ended.pop(commit_id, None)
 
     def end(self, late: KafkaError) -> bool:
-        """Fail the commits in flight; return whether all commits have succeeded."""
-        if self._open or any(error is not None for _, error in self._ended.values()):
-            self._has_failed = True
-        self._ended.update({commit_id: (commit, late) for commit_id, commit in self._open.items()})
+        """Fail the commits in flight; return whether the last commit of each partition has succeeded."""
+        for commit_id, commit in self._open.items():
+            self._ended[commit_id] = commit, late
+            self._failed |= dict.fromkeys(commit.offsets, commit_id)
         self._open.clear()
-        return not self._has_failed
+        return not self._failed
 
     def run_last(self) -> BaseException | None:
         first: BaseException | None = None

@@ -94,6 +94,8 @@ class CommitManager:
         self._report = report
         self._backoff = retry_backoff(config, rng)
         self._queue: deque[PendingCommit | Callable[[], None]] = deque()
+        self._failed: dict[TopicPartition, PendingCommit] = {}
+        """Last commit of each partition, if it failed and may succeed later; `insist` retries it."""
         self.committed = 0
         """Number of successful commits."""
 
@@ -103,10 +105,12 @@ class CommitManager:
         if not event.topic_ids:
             event = event._replace(topic_ids=self._ids_of(event.offsets))
         self._queue.append(PendingCommit(event, self._membership.incarnation, RetryPause(self._backoff)))
+        for tp in event.offsets:
+            self._failed.pop(tp, None)
 
-    def after_pending(self, action: Callable[[], None]) -> None:
-        """Retry earlier commits, and call `action` when they have ended."""
-        self.insist()
+    def after_pending(self, action: Callable[[], None], now_ms: int) -> None:
+        """Call `action` when all earlier commits have ended; they are retried until then."""
+        self.insist(now_ms)
         self._queue.append(action)
         self._run_actions()
 
@@ -122,8 +126,14 @@ class CommitManager:
                     self._queue.remove(each)
         self._run_actions()
 
-    def insist(self) -> None:
-        """Retry pending commits, including commit_async: no later one replaces them."""
+    def insist(self, now_ms: int) -> None:
+        """Retry pending and failed commits, including commit_async: no later commit replaces them."""
+        for commit in dict.fromkeys(self._failed.values()):
+            assert isinstance(commit.event, CommitAsync)
+            commit.event = commit.event._replace(deadline_at_ms=now_ms + commit.event.timeout_ms)
+            commit.left = {tp: offset for tp, offset in commit.left.items() if self._failed.get(tp) is commit}
+            self._queue.append(commit)
+        self._failed.clear()
         for each in self._queue:
             if isinstance(each, PendingCommit):
                 each.is_awaited = True
@@ -342,9 +352,17 @@ class CommitManager:
     def _report_end(self, commit: PendingCommit, error: KafkaError | None) -> None:
         self.committed += error is None
         if isinstance(commit.event, CommitAsync):
+            if error is not None and not commit.is_awaited and OFFSET_COMMIT.is_retried(error):
+                self._keep_failed(commit)
             self._report(CommitDone(commit.event.commit_id, error))
         elif not commit.is_abandoned:
             self._report(CallDone(commit.event.call_id, None, error))
+
+    def _keep_failed(self, commit: PendingCommit) -> None:
+        """Keep the offsets of a failed commit, except partitions with a later commit."""
+        later = {tp for each in self._queue if isinstance(each, PendingCommit) for tp in each.event.offsets}
+        for tp in commit.left.keys() - later:
+            self._failed.setdefault(tp, commit)
 
     def _run_actions(self) -> None:
         while self._queue and not isinstance(action := self._queue[0], PendingCommit):

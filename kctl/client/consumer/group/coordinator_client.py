@@ -26,6 +26,7 @@ from kctl.client.consumer.group.events import (
     Unsubscribe,
 )
 from kctl.client.consumer.group.membership import Membership
+from kctl.client.errors import KafkaError
 from kctl.client.events import AutoCommitFailed, GroupChanged, GroupStep, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
@@ -33,6 +34,7 @@ from kctl.client.requests.leaders import Leaders
 from kctl.client.requests.request import RequestManager
 from kctl.client.requests.retry import FIND_COORDINATOR
 from kctl.client.runtime import Entropy
+from kctl.client.wording import listed
 
 logger = logging.getLogger("kctl.client.consumer")
 
@@ -71,8 +73,8 @@ class GroupCoordinatorClient:
         self._member_id = ""
         self._generation = -1
         self._owned: tuple[TopicPartition, ...] = ()
-        self._automatic: dict[int, CommitAsync] = {}
-        """Unfinished automatic commits."""
+        self._unheard: dict[int, CommitAsync] = {}
+        """Unfinished commits without a callback, such as automatic ones."""
         self._term = 0
         self.membership: Membership
         if config.group_protocol == "consumer":
@@ -82,7 +84,11 @@ class GroupCoordinatorClient:
         self.commits = CommitManager(config, coordinator, self.membership, leaders, ids_of, rng, self._report_commit)
         self.committed = CommittedManager(config, coordinator, rng, report, reset)
         self.managers: tuple[RequestManager, ...] = (self.commits, self.committed, self.membership, coordinator)
-        membership, after_commits = self.membership, self.commits.after_pending
+        membership = self.membership
+
+        def after_commits(action: Callable[[], None]) -> None:
+            self.commits.after_pending(action, client.clock.now_ms())
+
         self.handlers: dict[type, Callable[[Any], None]] = {
             Subscribe: lambda event: after_commits(lambda: self._subscribe(event)),
             Unsubscribe: lambda event: after_commits(lambda: membership.leave(event.deadline_at_ms)),
@@ -103,8 +109,8 @@ class GroupCoordinatorClient:
         return [*requests, *self.membership.poll(now_ms).requests]
 
     def _commit(self, event: CommitAsync) -> None:
-        if event.may_retry:
-            self._automatic[event.commit_id] = event
+        if not event.has_callback:
+            self._unheard[event.commit_id] = event
         self.commits.commit(event)
 
     def _subscribe(self, event: Subscribe) -> None:
@@ -142,14 +148,20 @@ class GroupCoordinatorClient:
         )
 
     def _report_commit(self, event: Report) -> None:
-        """Pass on the end of a commit; publish failures of automatic ones, for which no caller waits."""
+        """Pass on the end of a commit; log failures of commits without a callback, and publish automatic ones."""
         if isinstance(event, CommitDone):
-            automatic = self._automatic.pop(event.commit_id, None)
-            if automatic is not None and event.error is not None:
-                offsets = tuple((*tp, committed.offset) for tp, committed in automatic.offsets.items())
-                now_ms = self._client.clock.now_ms()
-                self._publish(AutoCommitFailed(now_ms, self._group_id, offsets, event.error))
+            commit = self._unheard.pop(event.commit_id, None)
+            if commit is not None and event.error is not None:
+                self._report_unheard(commit, event.error)
         self._report_further(event)
+
+    def _report_unheard(self, commit: CommitAsync, error: KafkaError) -> None:
+        if commit.may_retry:
+            offsets = tuple((*tp, committed.offset) for tp, committed in commit.offsets.items())
+            self._publish(AutoCommitFailed(self._client.clock.now_ms(), self._group_id, offsets, error))
+        else:
+            what = listed(f"{tp} at {committed.offset}" for tp, committed in commit.offsets.items())
+            logger.warning("group %s: commit of %s failed: %s", self._group_id, what, error)
 
     def _publish(self, event: AutoCommitFailed | MembershipLost) -> None:
         self._client.report(event)

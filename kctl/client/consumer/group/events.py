@@ -84,7 +84,10 @@ class CommitSync(NamedTuple):
 
 
 class CommitAsync(NamedTuple):
-    """Commit, with retries only if `may_retry`; the result is `CommitDone`."""
+    """Commit; the result is `CommitDone`. Retried only with `may_retry`, and when a later step waits for it.
+
+    A failed commit that is retried in such a step has a second `CommitDone`.
+    """
 
     commit_id: int
     offsets: Offsets
@@ -93,6 +96,7 @@ class CommitAsync(NamedTuple):
     as_member: bool
     may_retry: bool
     topic_ids: IdsByName = NO_IDS
+    has_callback: bool = False
 
 
 class AskCommitted(NamedTuple):

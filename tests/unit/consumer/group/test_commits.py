@@ -218,13 +218,77 @@ def test_an_unknown_topic_ends_after_three_looks() -> None:
 def test_actions_wait_for_the_commits_before_them() -> None:
     scenario = Scenario()
     done: list[str] = []
-    scenario.commits.after_pending(lambda: done.append("at once"))
+    scenario.commits.after_pending(lambda: done.append("at once"), 0)
     scenario.start()
-    scenario.commits.after_pending(lambda: done.append("after"))
+    scenario.commits.after_pending(lambda: done.append("after"), 0)
     sent = scenario.sent()
     assert done == ["at once"]
     answer(sent, response(0, 0))
     assert done == ["at once", "after"]
+
+
+def committed_by(sent: Outgoing) -> dict[int, int]:
+    assert isinstance(sent.request, OffsetCommitRequest)
+    return {each.partition_index: each.committed_offset for topic in sent.request.topics for each in topic.partitions}
+
+
+def of_t1(code: int) -> OffsetCommitResponse:
+    partition = OffsetCommitResponsePartition(partition_index=1, error_code=code)
+    return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=[partition])])
+
+
+def test_failed_commit_is_retried_before_a_later_step() -> None:
+    scenario = Scenario()
+    done: list[str] = []
+    scenario.start()
+    answer(scenario.sent(), response(0, ErrorCode.NOT_COORDINATOR))
+    [failed] = scenario.reports.take()
+    assert isinstance(failed, CommitDone)
+    assert scenario.commits.poll(20_000).requests == []
+    scenario.commits.after_pending(lambda: done.append("step"), 20_000)
+    sent = scenario.sent(20_000)
+    assert committed_by(sent) == {1: 7}
+    answer(sent, of_t1(ErrorCode.NOT_COORDINATOR), at_ms=20_000)
+    assert done == []
+    answer(scenario.sent(21_000), of_t1(ErrorCode.NONE))
+    assert (done, scenario.reports) == (["step"], [CommitDone(1, None)])
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE])
+@pytest.mark.parametrize("is_queued", [False, True])
+def test_failed_commit_is_not_retried_after_a_later_commit_of_its_partition(is_queued: bool, code: ErrorCode) -> None:
+    scenario = Scenario()
+    scenario.start()
+    sent = scenario.sent()
+    later = CommitAsync(2, {T1: OffsetAndMetadata(9)}, 10_000, 10_000, True, False)
+    if is_queued:
+        scenario.commits.commit(later)
+    fail(sent, ConnectionLost("gone"))
+    if not is_queued:
+        scenario.commits.commit(later)
+    sent = scenario.sent()
+    assert committed_by(sent) == {1: 9}
+    answer(sent, of_t1(code))
+    scenario.commits.insist(1)
+    assert committed_by(scenario.sent(1)) == {0: 5}
+
+
+def test_failed_commit_of_a_lost_membership_is_not_retried() -> None:
+    scenario = Scenario()
+    scenario.start()
+    fail(scenario.sent(), ConnectionLost("gone"))
+    scenario.member.identity = MemberIdentity("m2", 5, None, 2)
+    scenario.commits.insist(1)
+    assert scenario.commits.poll(1).requests == []
+    assert scenario.commits.is_idle
+
+
+def test_failed_commit_that_no_retry_can_repair_is_not_retried() -> None:
+    scenario = Scenario()
+    scenario.start()
+    answer(scenario.sent(), response(0, ErrorCode.GROUP_AUTHORIZATION_FAILED))
+    scenario.commits.insist(1)
+    assert scenario.commits.is_idle
 
 
 def test_expired_abandoned_and_aborted_commits() -> None:
