@@ -1,16 +1,19 @@
 """Listener calls for revoked partitions, and for partitions that were lost without the application's notice."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.events import MembershipLost
 from tests.sim.kit.groups import GROUP, GroupCluster, Noting
 from tests.sim.virtual import Hub
 
 END: dict[str, Callable[[Consumer], object]] = {"close": Consumer.close, "unsubscribe": Consumer.unsubscribe}
+T = [TopicPartition("t", 0), TopicPartition("t", 1)]
+KIP_848 = {"group_protocol": "consumer"}
 HEARTBEATS = {"classic": "Heartbeat", "consumer": "ConsumerGroupHeartbeat"}
 
 
@@ -69,3 +72,48 @@ def test_eager_member_that_is_removed_during_a_rebalance_is_called_for_lost_part
         cluster.hub.sleep_ms(20)
 
     cluster.play(slow, other)
+
+
+class Unsubscribing(Noting):
+    """A listener that ends the subscription in the first revocation, and assigns partitions itself."""
+
+    def __init__(self, cluster: GroupCluster, consumer: Consumer, partitions: Sequence[TopicPartition]) -> None:
+        super().__init__(cluster.journal, "a")
+        self._consumer = consumer
+        self._partitions = partitions
+        self._is_done = False
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        if not self._is_done:
+            self._is_done = True
+            self._consumer.unsubscribe()
+            self._consumer.assign(self._partitions)
+
+
+@pytest.mark.parametrize("protocol", [{"partition_assignment_strategy": "cooperative-sticky"}, KIP_848])
+@pytest.mark.parametrize("partition", [0, 1])
+def test_listener_that_unsubscribes_in_a_revocation_keeps_only_its_own_assignment(
+    partition: int, protocol: dict[str, str]
+) -> None:
+    with Hub(seed=62) as hub:
+        cluster = GroupCluster(hub, topics={"t": 2})
+
+        def first() -> None:
+            consumer = cluster.consumer(group_id=GROUP, enable_auto_commit=False, **protocol)
+            consumer.subscribe(["t"], Unsubscribing(cluster, consumer, [T[partition]]))
+            cluster.read(consumer, 30)
+            assert consumer.assignment == [T[partition]]
+            assert consumer.group_metadata().member_id == ""
+            consumer.close()
+            cluster.hub.sleep_ms(20)
+
+        def second() -> None:
+            cluster.hub.sleep_ms(8000)
+            consumer = cluster.consumer(group_id=GROUP, **protocol)
+            consumer.subscribe(["t"])
+            cluster.read(consumer, 20)
+            assert consumer.assignment == T
+            consumer.close()
+            cluster.hub.sleep_ms(20)
+
+        cluster.play(first, second)

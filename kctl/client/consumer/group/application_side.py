@@ -99,7 +99,7 @@ class GroupSide:
         """Number of finished rebalances."""
         self._changes: deque[AssignmentChanged] = deque()
         self._update: AssignmentUpdate | None = None
-        """First change, while it is applied."""
+        """First change, while it is applied; None after everything was released."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
         self._session_until_ms = 0
@@ -157,6 +157,7 @@ class GroupSide:
             _call(listener.on_partitions_lost if is_lost else listener.on_partitions_revoked, held, errors)
         self._drop_all_but(())
         self._skip_changes()
+        self._update = None
         return errors[0] if errors else None
 
     def rejoin(self, reason: str) -> None:
@@ -206,6 +207,8 @@ class GroupSide:
             update = self._update = self._update_for(change)
         while update.steps:
             update.steps[0]()
+            if self._update is not update:  # the listener has unsubscribed
+                break
             update.steps.popleft()
         if self._changes and self._changes[0] is change:
             self._changes.popleft()
