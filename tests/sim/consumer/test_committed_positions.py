@@ -5,11 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.group.events import GroupMetadata
 from kctl.client.consumer.waiting import WaitKind
 from kctl.client.errors import ApiTimeout, IllegalStateError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.sandbox import Fault
 from tests.sim.kit.cluster import drain
 from tests.sim.kit.groups import GROUP, GroupCluster
+from tests.sim.kit.transactions import NAME, transactional
 from tests.sim.virtual import Hub
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -111,3 +114,27 @@ def test_without_a_group_there_is_nothing_committed(cluster: GroupCluster) -> No
                 consumer.seek_to_committed([T1])
 
         other.play(unassigned)
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_committed_offset_in_a_committing_transaction_is_awaited(cluster: GroupCluster, isolation: str) -> None:
+    """Source: KIP-447. Reading behind the old offset would process the records of the transaction again."""
+
+    def body() -> None:
+        with (
+            transactional(cluster) as producer,
+            cluster.consumer(group_id=GROUP, enable_auto_commit=False, isolation_level=isolation) as consumer,
+        ):
+            cluster.sandbox.hold_markers(NAME)
+            producer.begin_transaction()
+            producer.send_offsets_to_transaction({T0: 7}, GroupMetadata(GROUP))
+            producer.commit_transaction()
+            consumer.assign([T0])
+            assert consumer.poll(timeout=2) == []
+            with pytest.raises(ApiTimeout):
+                consumer.committed([T0], timeout=2)
+            cluster.sandbox.release_markers(NAME)
+            assert consumer.position(T0, timeout=2) == 7
+            assert consumer.committed([T0], timeout=2) == {T0: OffsetAndMetadata(7)}
+
+    cluster.play(body)

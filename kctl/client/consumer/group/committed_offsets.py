@@ -67,7 +67,6 @@ class CommittedManager:
         reset: Callable[[ResolvePosition], None],
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms
-        self._require_stable = config.isolation_level == "read_committed"
         self._coordinator = coordinator
         self._report = report
         self._reset = reset
@@ -142,7 +141,7 @@ class CommittedManager:
 
     def _request(self, wanted: Iterable[TopicPartition]) -> OffsetFetchRequest:
         speaks = partial(self._coordinator.speaks, PROMPT, OffsetFetchRequest)
-        return offset_fetch(self._coordinator.key, wanted, speaks, require_stable=self._require_stable)
+        return offset_fetch(self._coordinator.key, wanted, speaks, require_stable=True)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
