@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from kctl.client.arguments import wrong_type
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import AbortableTransactionError
+from kctl.client.errors import AbortableTransactionError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.states import Step
@@ -108,13 +108,14 @@ class TransactionMethods:
         """Run a block in a transaction: commit it at the end, or abort it after an exception, which is raised again.
 
         Args:
-            consumer: its positions are committed with the transaction. After an abort it returns to its committed
-                offsets. It needs enable.auto.commit=false.
+            consumer: its positions are committed with the transaction. After an exception it returns to its committed
+                offsets and reads uncommitted records again. It needs enable.auto.commit=false.
             timeout: of each step, in seconds; None is max.block.ms.
 
         Raises:
             AbortableTransactionError: the transaction was aborted; a new block can follow.
-            MaxBlockTimeout: the commit continues; call commit_transaction() again to wait for it, or close.
+            MaxBlockTimeout: the commit continues; call commit_transaction() again to wait for it, or close. If the abort
+                after another exception timed out, call abort_transaction().
             FatalTransactionError, IllegalStateError: as init_transactions().
         """
         if consumer is not None and not isinstance(consumer, TransactionalReader):
@@ -126,25 +127,29 @@ class TransactionMethods:
     def _in_transaction(
         self, consumer: TransactionalReader | None, timeout: float | timedelta | None
     ) -> Iterator[None]:
-        self.begin_transaction()
+        may_abort = False
         try:
+            self.begin_transaction()
+            may_abort = True
             yield
-            offsets = {} if consumer is None else consumer.positions()
-            member = None if consumer is None else consumer.group_metadata()
-        except BaseException:
-            self._undo(consumer, timeout)
-            raise
-        try:
-            if offsets and member is not None:
-                self.send_offsets_to_transaction(offsets, member, timeout)
+            if consumer is not None:
+                self._send_positions(consumer, timeout)
+            may_abort = False
             self.commit_transaction(timeout)
-        except AbortableTransactionError:
-            self._undo(consumer, timeout)
+        except BaseException as error:
+            try:
+                if may_abort or isinstance(error, AbortableTransactionError):
+                    self.abort_transaction(timeout)
+            finally:
+                if consumer is not None:
+                    consumer.seek_to_committed()  # waits for the end of a commit that continues
             raise
 
-    def _undo(self, consumer: TransactionalReader | None, timeout: float | timedelta | None) -> None:
+    def _send_positions(self, consumer: TransactionalReader, timeout: float | timedelta | None) -> None:
+        offsets = consumer.positions()
+        if not offsets:
+            return
         try:
-            self.abort_transaction(timeout)
-        finally:
-            if consumer is not None:
-                consumer.seek_to_committed()
+            self.send_offsets_to_transaction(offsets, consumer.group_metadata(), timeout)
+        except MaxBlockTimeout as error:
+            raise AbortableTransactionError(error) from error

@@ -6,6 +6,8 @@ from itertools import pairwise
 import pytest
 
 from kctl.client.aio import AsyncProducer
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AbortableTransactionError
 from kctl.sandbox import Fault
 from tests.sim.aio.scene import AioCluster, play
@@ -96,5 +98,36 @@ def test_record_that_is_lost_aborts_the_block() -> None:
         async with producer.transaction():
             await producer.send("t", b"w", partition=0)
         await producer.close()
+
+    play(body)
+
+
+@pytest.mark.parametrize("ends_by", ["cancellation", "timeout"])
+def test_block_that_ends_while_it_sends_offsets_is_aborted_and_its_records_come_again(ends_by: str) -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.write(0, 5)
+        async with await begun(cluster) as producer, cluster.async_consumer(enable_auto_commit=False) as consumer:
+            consumer.assign([TopicPartition("t", 0)])
+
+            async def copy(timeout: float) -> None:
+                records = await consumer.poll(5)
+                async with producer.transaction(consumer, timeout):
+                    for record in records:
+                        await producer.enqueue("t", record.value, partition=1)
+
+            cluster.sandbox.fail_requests("TxnOffsetCommit", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=1000)
+            if ends_by == "timeout":
+                with pytest.raises(AbortableTransactionError):
+                    await copy(1)
+            else:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(1):
+                        await copy(100)
+            cluster.sandbox.heal()
+            await copy(10)
+        assert cluster.committed() == {0: 5}
+        async with cluster.async_consumer(isolation_level="read_committed") as reader:
+            reader.assign([TopicPartition("t", 1)])
+            assert [record.value for record in await reader.poll(5)] == [b"%d" % number for number in range(5)]
 
     play(body)

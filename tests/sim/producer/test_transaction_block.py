@@ -1,21 +1,23 @@
 """transaction(): a block that commits records and offsets together, or aborts and lets its records come again."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import Consumer
-from kctl.client.errors import AbortableTransactionError, IllegalStateError, MaxBlockTimeout
+from kctl.client.errors import AbortableTransactionError, IllegalStateError, MaxBlockTimeout, TransactionError
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
-from tests.sim.kit.cluster import drain
+from tests.sim.interrupts import Interrupted, each_boundary
+from tests.sim.kit.cluster import dotted, drain
 from tests.sim.kit.groups import GROUP, GroupCluster
+from tests.sim.kit.transactions import seen
 from tests.sim.virtual import Hub
 
 T0 = TopicPartition("t", 0)
-OUT = TopicPartition("out", 0)
 
 
 @pytest.fixture
@@ -26,8 +28,8 @@ def cluster() -> Iterator[GroupCluster]:
         yield cluster
 
 
-def open_producer(cluster: GroupCluster) -> Producer:
-    producer = cluster.producer({"transactional.id": "copier"})
+def open_producer(cluster: GroupCluster, **properties: object) -> Producer:
+    producer = cluster.producer({"transactional.id": "copier", **dotted(properties)})
     producer.init_transactions()
     return producer
 
@@ -38,11 +40,16 @@ def open_consumer(cluster: GroupCluster) -> Consumer:
     return consumer
 
 
-def copied(cluster: GroupCluster) -> list[bytes | None]:
-    """Return what read_committed readers see."""
-    with cluster.consumer(isolation_level="read_committed") as reader:
-        reader.assign([OUT])
-        return [record.value for record in reader.poll(1)]
+def copy(producer: Producer, consumer: Consumer, timeout: float | None = None) -> None:
+    """Copy five records, polled before the block."""
+    records = drain(consumer, 5)
+    with producer.transaction(consumer, timeout):
+        for record in records:
+            producer.send("out", record.value, partition=0)
+
+
+def numbers(count: int) -> list[bytes | None]:
+    return [b"%d" % number for number in range(count)]
 
 
 def committed(cluster: GroupCluster) -> int | None:
@@ -58,7 +65,7 @@ def test_records_and_positions_are_committed_together(cluster: GroupCluster) -> 
                     for record in drain(consumer, 5):
                         producer.send("out", record.value, partition=0)
             assert committed(cluster) == 20
-        assert copied(cluster) == [b"%d" % number for number in range(20)]
+        assert seen(cluster, "out") == numbers(20)
 
     cluster.play(body)
 
@@ -66,19 +73,12 @@ def test_records_and_positions_are_committed_together(cluster: GroupCluster) -> 
 def test_block_that_raises_is_aborted_and_its_records_come_again(cluster: GroupCluster) -> None:
     def body() -> None:
         with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
-
-            def copy(error: Exception | None) -> None:
-                with producer.transaction(consumer):
-                    for record in drain(consumer, 5):
-                        producer.send("out", record.value, partition=0)
-                    if error is not None:
-                        raise error
-
-            with pytest.raises(KeyError, match="why"):
-                copy(KeyError("why"))
-            copy(None)
+            with pytest.raises(KeyError, match="why"), producer.transaction(consumer):
+                producer.send("out", drain(consumer, 5)[0].value, partition=0)
+                raise KeyError("why")
+            copy(producer, consumer)
             assert committed(cluster) == 5
-        assert copied(cluster) == [b"%d" % number for number in range(5)]
+        assert seen(cluster, "out") == numbers(5)
 
     cluster.play(body)
 
@@ -89,11 +89,9 @@ def test_record_that_cannot_be_delivered_aborts_the_transaction(cluster: GroupCl
             cluster.sandbox.fail_requests("Produce", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
             with pytest.raises(AbortableTransactionError), producer.transaction(consumer):
                 producer.send("out", drain(consumer, 5)[0].value, partition=0)
-            with producer.transaction(consumer):
-                for record in drain(consumer, 5):
-                    producer.send("out", record.value, partition=0)
+            copy(producer, consumer)
             assert committed(cluster) == 5
-        assert copied(cluster) == [b"%d" % number for number in range(5)]
+        assert seen(cluster, "out") == numbers(5)
 
     cluster.play(body)
 
@@ -112,7 +110,7 @@ def test_commit_that_times_out_continues_and_can_be_waited_for(cluster: GroupClu
                 send()
             cluster.sandbox.heal()
             producer.commit_transaction()
-        assert copied(cluster) == [b"x"]
+        assert seen(cluster, "out") == [b"x"]
 
     cluster.play(body)
 
@@ -124,6 +122,96 @@ def test_block_without_a_consumer_commits_records_alone(cluster: GroupCluster) -
                 producer.send("out", b"x", partition=0)
             with pytest.raises(IllegalStateError), producer.transaction(), producer.transaction():
                 pass
-        assert copied(cluster) == [b"x"]
+        assert seen(cluster, "out") == [b"x"]
+
+    cluster.play(body)
+
+
+def test_block_whose_offsets_time_out_is_aborted_and_its_records_come_again(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+            cluster.sandbox.fail_requests("TxnOffsetCommit", ErrorCode.COORDINATOR_NOT_AVAILABLE, times=1000)
+            with pytest.raises(AbortableTransactionError) as caught:
+                copy(producer, consumer, timeout=1)
+            assert isinstance(caught.value.cause, MaxBlockTimeout)
+            cluster.sandbox.heal()
+            copy(producer, consumer)
+            assert committed(cluster) == 5
+        assert seen(cluster, "out") == numbers(5)
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("is_delivered", [True, False])
+def test_consumer_after_a_commit_that_timed_out_continues_where_the_commit_ends(
+    cluster: GroupCluster, is_delivered: bool
+) -> None:
+    def body() -> None:
+        with (
+            open_producer(cluster, delivery_timeout_ms=5000, request_timeout_ms=1000, linger_ms=0) as producer,
+            open_consumer(cluster) as consumer,
+        ):
+            cluster.sandbox.fail_requests("Produce", ErrorCode.NOT_LEADER_OR_FOLLOWER, times=1000)
+            with pytest.raises(MaxBlockTimeout):
+                copy(producer, consumer, timeout=1)
+            assert consumer.poll(timeout=1) == [], "the commit continues"
+            if is_delivered:
+                cluster.sandbox.heal()
+                producer.commit_transaction()
+            else:
+                with pytest.raises(AbortableTransactionError):
+                    producer.commit_transaction()
+                producer.abort_transaction()
+                cluster.sandbox.heal()
+            copy(producer, consumer)
+            assert committed(cluster) == (10 if is_delivered else 5)
+        assert seen(cluster, "out") == numbers(10 if is_delivered else 5)
+
+    cluster.play(body)
+
+
+def test_block_that_cannot_begin_returns_the_consumer_to_its_committed_offsets(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+            producer.begin_transaction()
+            with pytest.raises(IllegalStateError):
+                copy(producer, consumer)
+            producer.abort_transaction()
+            copy(producer, consumer)
+            assert committed(cluster) == 5
+        assert seen(cluster, "out") == numbers(5)
+
+    cluster.play(body)
+
+
+@pytest.mark.slow
+def test_interrupted_block_copies_each_record_once(cluster: GroupCluster) -> None:
+    count = 0
+
+    def body() -> None:
+        nonlocal count
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+
+            def scene(interrupted: Interrupted) -> None:
+                nonlocal count
+                cluster.write(0, 5, first=20 + count)
+                count += 5
+                records = drain(consumer, 5)
+                block = producer.transaction(consumer)
+
+                def run() -> None:
+                    with block:
+                        for record in records:
+                            producer.send("out", record.value, partition=0)
+
+                if interrupted(run):
+                    for end in (producer.commit_transaction, producer.abort_transaction):
+                        with suppress(IllegalStateError, TransactionError):
+                            end()
+
+            assert each_boundary(scene, step=7) > 100
+            while consumer.lag()[T0]:
+                copy(producer, consumer)
+        assert seen(cluster, "out") == numbers(20 + count)
 
     cluster.play(body)
