@@ -587,6 +587,11 @@ class Consumer(NotCopied):
         if self._side.close_result is not None:
             raise IllegalStateError("this consumer is closed")
 
+    @for_one_user
+    def _count_removals(self) -> int:
+        """Return how many partitions with a position were unassigned, for `Producer.transaction`."""
+        return self._side.subscription.removals
+
     def _need_group(self, call: str) -> GroupSide:
         self._check_open()
         if self._side.group is None:

@@ -82,12 +82,16 @@ class PartitionState:
 class Subscription:
     """Assigned partitions in the order of assignment.
 
-    Attributes: has_reset_policy: auto.offset.reset is not `none`. has_group: committed offsets may exist.
+    Attributes:
+        has_reset_policy: auto.offset.reset is not `none`.
+        has_group: committed offsets may exist.
+        removals: number of partitions with a position that were unassigned.
     """
 
     def __init__(self, *, has_reset_policy: bool = True, has_group: bool = False) -> None:
         self.has_reset_policy = has_reset_policy
         self.has_group = has_group
+        self.removals = 0
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
         """Partitions that need an action of the network thread."""
@@ -144,13 +148,17 @@ class Subscription:
         kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}
         partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
         unsettled = {tp: None for tp, state in partitions.items() if state.stage not in _UNDER_WAY}
+        self.removals += sum(before[tp].position is not None for tp in dropped)
         self._changes.extend([Forget(tp) for tp in dropped])
         self._partitions, self._unsettled = partitions, unsettled
         return dropped
 
     def remove(self, topic_partition: TopicPartition) -> bool:
-        if self._partitions.pop(topic_partition, None) is None:
+        state = self._partitions.get(topic_partition)
+        if state is None:
             return False
+        self.removals += state.position is not None
+        del self._partitions[topic_partition]
         self._unsettled.pop(topic_partition, None)
         self._changes.append(Forget(topic_partition))
         return True

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from kctl.client.arguments import wrong_type
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import AbortableTransactionError, MaxBlockTimeout
+from kctl.client.errors import AbortableTransactionError, CommitFailedError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.states import Step
@@ -20,6 +20,7 @@ class TransactionalReader(Protocol):
     def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
     def group_metadata(self) -> GroupMember: ...
     def seek_to_committed(self) -> None: ...
+    def _count_removals(self) -> int: ...
 
 
 class TransactionMethods:
@@ -113,9 +114,10 @@ class TransactionMethods:
             timeout: of each step, in seconds; None is max.block.ms.
 
         Raises:
-            AbortableTransactionError: the transaction was aborted; a new block can follow.
-            MaxBlockTimeout: the commit continues; call commit_transaction() again to wait for it, or close. If the abort
-                after another exception timed out, call abort_transaction().
+            AbortableTransactionError: the transaction was aborted; a new block can follow. `cause` is a
+                CommitFailedError if a partition was unassigned in the block, by a rebalance in a poll.
+            MaxBlockTimeout: the commit, or the abort after an exception, continues; call commit_transaction() or
+                abort_transaction() to wait for it, or close.
             FatalTransactionError, IllegalStateError: as init_transactions().
         """
         if consumer is not None and not isinstance(consumer, TransactionalReader):
@@ -131,9 +133,10 @@ class TransactionMethods:
         try:
             self.begin_transaction()
             may_abort = True
+            removals = 0 if consumer is None else consumer._count_removals()
             yield
             if consumer is not None:
-                self._send_positions(consumer, timeout)
+                self._send_positions(consumer, removals, timeout)
             may_abort = False
             self.commit_transaction(timeout)
         except BaseException as error:
@@ -145,8 +148,11 @@ class TransactionMethods:
                     consumer.seek_to_committed()  # waits for the end of a commit that continues
             raise
 
-    def _send_positions(self, consumer: TransactionalReader, timeout: float | timedelta | None) -> None:
+    def _send_positions(self, consumer: TransactionalReader, removals: int, timeout: float | timedelta | None) -> None:
         offsets = consumer.positions()
+        if consumer._count_removals() != removals:
+            text = "cannot commit the offsets of the transaction: partitions were unassigned in its block (poll before it)"
+            raise AbortableTransactionError(CommitFailedError(text))
         if not offsets:
             return
         try:

@@ -8,7 +8,13 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import Consumer
-from kctl.client.errors import AbortableTransactionError, IllegalStateError, MaxBlockTimeout, TransactionError
+from kctl.client.errors import (
+    AbortableTransactionError,
+    CommitFailedError,
+    IllegalStateError,
+    MaxBlockTimeout,
+    TransactionError,
+)
 from kctl.client.producer import Producer
 from kctl.sandbox import Fault
 from tests.sim.interrupts import Interrupted, each_boundary
@@ -40,12 +46,14 @@ def open_consumer(cluster: GroupCluster) -> Consumer:
     return consumer
 
 
-def copy(producer: Producer, consumer: Consumer, timeout: float | None = None) -> None:
+def copy(producer: Producer, consumer: Consumer, timeout: float | None = None, error: Exception | None = None) -> None:
     """Copy five records, polled before the block."""
     records = drain(consumer, 5)
     with producer.transaction(consumer, timeout):
         for record in records:
             producer.send("out", record.value, partition=0)
+        if error is not None:
+            raise error
 
 
 def numbers(count: int) -> list[bytes | None]:
@@ -73,9 +81,8 @@ def test_records_and_positions_are_committed_together(cluster: GroupCluster) -> 
 def test_block_that_raises_is_aborted_and_its_records_come_again(cluster: GroupCluster) -> None:
     def body() -> None:
         with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
-            with pytest.raises(KeyError, match="why"), producer.transaction(consumer):
-                producer.send("out", drain(consumer, 5)[0].value, partition=0)
-                raise KeyError("why")
+            with pytest.raises(KeyError, match="why"):
+                copy(producer, consumer, error=KeyError("why"))
             copy(producer, consumer)
             assert committed(cluster) == 5
         assert seen(cluster, "out") == numbers(5)
@@ -215,3 +222,57 @@ def test_interrupted_block_copies_each_record_once(cluster: GroupCluster) -> Non
         assert seen(cluster, "out") == numbers(20 + count)
 
     cluster.play(body)
+
+
+def copy_for(cluster: GroupCluster, producer: Producer, consumer: Consumer, seconds: float) -> None:
+    """Copy in transactions of a second, which poll before the block."""
+    end_ms = cluster.hub.now_ms + round(seconds * 1000)
+    while cluster.hub.now_ms < end_ms:
+        records = cluster.read(consumer, 1)
+        with producer.transaction(consumer):
+            for record in records:
+                producer.send("out", record.value, partition=0)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"partition_assignment_strategy": "range"},
+        {"partition_assignment_strategy": "cooperative-sticky"},
+        {"group_protocol": "consumer"},
+    ],
+    ids=lambda properties: "-".join(properties.values()),
+)
+def test_block_with_a_rebalance_is_aborted_and_each_record_is_copied_once(properties: dict[str, str]) -> None:
+    with Hub(seed=46) as hub:
+        cluster = GroupCluster(hub, topics={"t": 2, "out": 1})
+        cluster.write(0, 20)
+        cluster.write(1, 20, first=20)
+
+        def member() -> Consumer:
+            consumer = cluster.consumer(group_id=GROUP, enable_auto_commit=False, **properties)
+            consumer.subscribe(["t"])
+            return consumer
+
+        def first() -> None:
+            with open_producer(cluster) as producer, member() as consumer:
+
+                def poll_inside() -> None:
+                    with producer.transaction(consumer):
+                        for record in cluster.read(consumer, 15):
+                            producer.send("out", record.value, partition=0)
+
+                with pytest.raises(AbortableTransactionError) as caught:
+                    poll_inside()
+                assert isinstance(caught.value.cause, CommitFailedError)
+                copy_for(cluster, producer, consumer, 10)
+
+        def second() -> None:
+            cluster.hub.sleep_ms(8000)
+            with open_producer(cluster, transactional_id="b") as producer, member() as consumer:
+                copy_for(cluster, producer, consumer, 20)
+
+        cluster.play(first, second)
+        copies: list[bytes | None] = []
+        cluster.play(lambda: copies.extend(seen(cluster, "out")))
+        assert sorted(copies, key=lambda value: int(value or b"")) == numbers(40)
