@@ -156,9 +156,9 @@ class AsyncConsumer:
         await asyncio.sleep(0)
         return await self._run(partial(self._client._poll, timeout))
 
-    def _count_removals(self) -> int:
-        """Return how many partitions with a position were unassigned, for `AsyncProducer.transaction`."""
-        return self._now(self._client._count_removals)
+    def _transaction_mark(self) -> int:
+        """Return the mark of this consumer for `AsyncProducer.transaction`; as `Consumer._transaction_mark`."""
+        return self._now(self._client._transaction_mark)
 
     def _has(self, result: PollResult) -> bool:
         """Return whether a result is the last one, and no call has read the positions since."""

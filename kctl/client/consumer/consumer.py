@@ -588,8 +588,14 @@ class Consumer(NotCopied):
             raise IllegalStateError("this consumer is closed")
 
     @for_one_user
-    def _count_removals(self) -> int:
-        """Return how many partitions with a position were unassigned, for `Producer.transaction`."""
+    def _transaction_mark(self) -> int:
+        """Return a number that grows when partitions with a position are unassigned, for `Producer.transaction`.
+
+        Raises: IllegalStateError: no group.id, or automatic commits.
+        """
+        if self._need_group("transaction").commits_itself:
+            need = "transaction() needs a consumer with enable.auto.commit=false"
+            raise IllegalStateError(f"{need}: automatic commits would skip records of aborted transactions")
         return self._side.subscription.removals
 
     def _need_group(self, call: str) -> GroupSide:

@@ -20,7 +20,7 @@ class TransactionalReader(Protocol):
     def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
     def group_metadata(self) -> GroupMember: ...
     def seek_to_committed(self) -> None: ...
-    def _count_removals(self) -> int: ...
+    def _transaction_mark(self) -> int: ...
 
 
 class TransactionMethods:
@@ -118,11 +118,14 @@ class TransactionMethods:
                 CommitFailedError if a partition was unassigned in the block, by a rebalance in a poll.
             MaxBlockTimeout: the commit, or the abort after an exception, continues; call commit_transaction() or
                 abort_transaction() to wait for it, or close.
-            FatalTransactionError, IllegalStateError: as init_transactions().
+            FatalTransactionError, IllegalStateError: as init_transactions(), or the consumer has no group.id, or
+                enable.auto.commit=true.
         """
-        if consumer is not None and not isinstance(consumer, TransactionalReader):
-            raise wrong_type("consumer", consumer, "a Consumer or an AsyncConsumer")
-        to_timeout_ms(timeout, 0)  # raises before anything begins
+        if consumer is not None:
+            if not isinstance(consumer, TransactionalReader):
+                raise wrong_type("consumer", consumer, "a Consumer or an AsyncConsumer")
+            consumer._transaction_mark()  # raises before anything begins
+        to_timeout_ms(timeout, 0)
         return self._in_transaction(consumer, timeout)
 
     @contextmanager
@@ -133,10 +136,10 @@ class TransactionMethods:
         try:
             self.begin_transaction()
             may_abort = True
-            removals = 0 if consumer is None else consumer._count_removals()
+            mark = 0 if consumer is None else consumer._transaction_mark()
             yield
             if consumer is not None:
-                self._send_positions(consumer, removals, timeout)
+                self._send_positions(consumer, mark, timeout)
             may_abort = False
             self.commit_transaction(timeout)
         except BaseException as error:
@@ -148,10 +151,10 @@ class TransactionMethods:
                     consumer.seek_to_committed()  # waits for the end of a commit that continues
             raise
 
-    def _send_positions(self, consumer: TransactionalReader, removals: int, timeout: float | timedelta | None) -> None:
+    def _send_positions(self, consumer: TransactionalReader, mark: int, timeout: float | timedelta | None) -> None:
         offsets = consumer.positions()
-        if consumer._count_removals() != removals:
-            text = "cannot commit the offsets of the transaction: partitions were unassigned in its block (poll before it)"
+        if consumer._transaction_mark() != mark:
+            text = "cannot commit the offsets of the block: partitions were unassigned in it (call poll before it)"
             raise AbortableTransactionError(CommitFailedError(text))
         if not offsets:
             return

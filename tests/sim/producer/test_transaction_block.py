@@ -276,3 +276,21 @@ def test_block_with_a_rebalance_is_aborted_and_each_record_is_copied_once(proper
         copies: list[bytes | None] = []
         cluster.play(lambda: copies.extend(seen(cluster, "out")))
         assert sorted(copies, key=lambda value: int(value or b"")) == numbers(40)
+
+
+@pytest.mark.parametrize(
+    ("properties", "text"),
+    [({"group_id": GROUP}, "enable.auto.commit=false"), ({"enable_auto_commit": False}, "group.id")],
+    ids=["automatic-commits", "no-group"],
+)
+def test_block_of_a_consumer_that_it_cannot_commit_for_is_refused_before_it_begins(
+    cluster: GroupCluster, properties: dict[str, object], text: str
+) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, cluster.consumer(**properties) as consumer:
+            with pytest.raises(IllegalStateError, match=text):
+                producer.transaction(consumer)
+            producer.begin_transaction()  # none is open
+            producer.abort_transaction()
+
+    cluster.play(body)
