@@ -1,5 +1,7 @@
 """Kafka client: Consumer, Producer, Admin, their arguments and results, and errors. Names are imported on first use."""
 
+import atexit
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -90,6 +92,29 @@ __all__ = [
     "WaitReason",
     "errors",
 ]
+
+
+def _is_in_handler() -> bool:
+    """Return whether an atexit handler imports this module: Python does not call handlers registered then."""
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return False
+    main = threading.main_thread()
+    return threading.get_ident() == main.ident and not main.is_alive()
+
+
+_has_ended = _is_in_handler()
+"""True if nothing waits for network threads started from now on."""
+
+
+@atexit.register
+def _end() -> None:
+    """Wait for clients of handlers that were registered after this import, and used the names first."""
+    global _has_ended
+    _has_ended = True
+    at_exit = sys.modules.get("kctl.client.loop.at_exit")
+    if at_exit is not None:
+        at_exit.finish_all()
 
 
 def __getattr__(name: str) -> Any:

@@ -71,6 +71,22 @@ import atexit
 p = Producer({"bootstrap.servers": BOOTSTRAP, "linger.ms": 1000})
 atexit.register(lambda: p.send("handler", b"1"))
 """,
+    "late use": """
+import atexit, kctl.client
+atexit.register(lambda: kctl.client.Producer({"bootstrap.servers": BOOTSTRAP}).send("late use", b"1"))
+""",
+    "early handler": """
+import atexit
+atexit.register(lambda: kctl.client.Producer({"bootstrap.servers": BOOTSTRAP}).send("early handler", b"1"))
+import kctl.client
+""",
+    "late import": """
+import atexit, logging
+def late():
+    import kctl.client
+    kctl.client.Producer({"bootstrap.servers": BOOTSTRAP}).send("late import", b"1")
+atexit.register(late)
+""",
     "two": """
 p = Producer({"bootstrap.servers": BOOTSTRAP, "linger.ms": 1000})
 q = Producer({"bootstrap.servers": BOOTSTRAP, "linger.ms": 1000})
@@ -129,9 +145,10 @@ with Producer({{"bootstrap.servers": BOOTSTRAP, "linger.ms": 1000}}) as p:
     sys.exit(3)
 """,
 }
+WITHOUT_IMPORTS = {"late use", "early handler", "late import"}
 DELIVERED = {
     "module": 1, "lingering": 1000, "local": 1000, "many": 50_000, "raising": 1, "cyclic": 1, "threads": 10,
-    "handler": 1, "two": 2, "forked": 1, "worker": 1, "closed": 1, "exit in with": 1000,
+    "handler": 1, "late use": 1, "two": 2, "forked": 1, "worker": 1, "closed": 1, "exit in with": 1000,
 }  # fmt: skip
 """Records in the topic of each program."""
 
@@ -153,7 +170,8 @@ def served() -> Iterator[ServedSandbox]:
 
 
 def start(bootstrap: str, program: str) -> "subprocess.Popen[str]":
-    text = f"BOOTSTRAP = {bootstrap!r}{IMPORTS}{PROGRAMS[program].replace(program, program.replace(' ', '-'))}"
+    imports = "" if program in WITHOUT_IMPORTS else IMPORTS
+    text = f"BOOTSTRAP = {bootstrap!r}{imports}{PROGRAMS[program].replace(program, program.replace(' ', '-'))}"
     quiet = ("-W", "ignore:This process:DeprecationWarning")  # since Python 3.12, in a process with threads
     command = [sys.executable, *quiet, "-c", text]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -180,6 +198,11 @@ def test_program_that_ends_delivers_what_it_accepted(
     assert ended[program].code == (1 if program == "raising" else 0)
     if program != "raising":
         assert ended[program].stderr == ""
+
+
+@pytest.mark.parametrize("program", ["early handler", "late import"])
+def test_producer_in_a_handler_that_runs_after_the_wait_is_refused(ended: dict[str, Ended], program: str) -> None:
+    assert "IllegalStateError: cannot create a producer: the program has ended" in ended[program].stderr
 
 
 def test_consumer_of_a_program_that_ends_leaves_its_group(served: ServedSandbox, ended: dict[str, Ended]) -> None:

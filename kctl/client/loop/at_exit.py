@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kctl.client.clock import Timer, duration_text
-from kctl.client.errors import KafkaError
+from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.loop.close import CloseRequest
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Mailbox
 from kctl.client.network.system import has_threads
@@ -92,6 +92,13 @@ _watched: set[int] = set()
 """Process ids of multiprocessing workers that wait at their end."""
 
 
+def check_not_ended() -> None:
+    """Raise IllegalStateError at the end of the program if records of a new producer would be lost silently."""
+    if sys.modules["kctl.client"]._has_ended:  # the package, which is above this layer, has the first handler
+        hint = "import kctl.client before you register the atexit handler"
+        raise IllegalStateError(f"cannot create a producer: the program has ended ({hint})")
+
+
 def forget(mailbox: Mailbox[Any]) -> None:
     loop = _open.pop(id(mailbox), None)
     if loop is not None:
@@ -137,7 +144,8 @@ def _records(left: Iterable[Unfinished]) -> int:
     return sum(each.records for each in left)
 
 
-def _finish_all() -> None:
+def finish_all() -> None:
+    """Wait for all network threads at the end of the program; lost work is reported on stderr."""
     loops = list(_open.values())
     _open.clear()
     if not loops:
@@ -157,11 +165,11 @@ def _watch_worker() -> None:
     _watched.add(os.getpid())
     from multiprocessing.util import Finalize
 
-    Finalize(None, _finish_all, exitpriority=WORKER_PRIORITY)
+    Finalize(None, finish_all, exitpriority=WORKER_PRIORITY)
 
 
 # Not threading._register_atexit, which runs before the program's threads are joined: they may still send. Registered at
-# import, so that handlers registered later, which may send or close, run first.
-atexit.register(_finish_all)
+# import, so that handlers registered later, which may send or close, run first; before logging ends.
+atexit.register(finish_all)
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_open.clear)

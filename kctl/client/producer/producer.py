@@ -18,7 +18,7 @@ from kctl.client.config import ProducerConfig
 from kctl.client.errors import CloseTimeout, IllegalStateError, KafkaError, MaxBlockTimeout, RecordTooLargeError
 from kctl.client.events import EventSink, OwnedSink, ignore_events
 from kctl.client.lifetime import NotCopied, follow_forks, is_normal_end, when_dropped
-from kctl.client.loop.at_exit import OpenLoop
+from kctl.client.loop.at_exit import OpenLoop, check_not_ended
 from kctl.client.loop.close import CLOSE_MARGIN_MS, CloseRequest, CloseResult
 from kctl.client.loop.mailbox import LOOP_GRACE_MS, Call, CallInterrupted
 from kctl.client.network.system import has_threads, system_runtime
@@ -87,6 +87,7 @@ class Producer(TransactionMethods, NotCopied):
 
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
+        IllegalStateError: called in an atexit handler that was registered before the import of kctl.client.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Producer(TransactionMethods, NotCopied):
         partitioner: Partitioning | None = None,
         on_send: OnSend | None = None,
     ) -> None:
+        check_not_ended()
         self.config = ProducerConfig.parse(config)
         check("events", events, EventSink)
         check("partitioner", partitioner, Partitioning | None)
