@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, Future
 
 logger = logging.getLogger("kctl.client.producer")
 
@@ -93,21 +93,34 @@ def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
     return made
 
 
+class LoopWait:
+    """Callback of a future that ends a wait in asyncio.
+
+    The waiting task may be cancelled, so the callback alone does not make a failure known to the program.
+    """
+
+    __slots__ = ("_wakes", "done")
+
+    def __init__(self, loop: "AbstractEventLoop") -> None:
+        self._wakes = wakes_of(loop)
+        self.done: Future[None] = loop.create_future()
+
+    def __call__(self, _: object) -> None:
+        self._wakes.post(self._end)
+
+    def _end(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
 def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
     if future.done():
         return
     import asyncio  # deferred import: only for programs that use it
 
-    loop = asyncio.get_running_loop()
-    wakes = wakes_of(loop)
-    waiter = loop.create_future()
-
-    def wake() -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    call_when_done(future, lambda _: wakes.post(wake))
-    yield from waiter
+    wait = LoopWait(asyncio.get_running_loop())
+    call_when_done(future, wait)
+    yield from wait.done
 
 
 def await_result(future: Any) -> Generator[Any, None, Any]:

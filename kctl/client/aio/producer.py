@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 
 from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run
 from kctl.client.aio.surroundings import async_runtime
-from kctl.client.awaiting import wakes_of
+from kctl.client.awaiting import LoopWait
 from kctl.client.clock import Timer
 from kctl.client.config import ProducerConfig
 from kctl.client.events import EventSink, ignore_events
@@ -120,23 +120,13 @@ class AsyncProducer:
         Args: as for `Producer.send`.
         Raises: as `Producer.send`, or KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
         """
-        loop = asyncio.get_running_loop()
-        acknowledged: asyncio.Future[None] = loop.create_future()
-        post = wakes_of(loop).post
-
-        def end() -> None:
-            if not acknowledged.done():
-                acknowledged.set_result(None)
-
-        def on_done(_: SendFuture) -> None:
-            post(end)
-
+        wait = LoopWait(asyncio.get_running_loop())
         send = self._client.send
         try:
-            future = send(topic, value, key, partition, headers, timestamp_ms, on_done)
+            future = send(topic, value, key, partition, headers, timestamp_ms, wait)
         except WouldWait:
-            future = await run(partial(send, topic, value, key, partition, headers, timestamp_ms, on_done))
-        await acknowledged
+            future = await run(partial(send, topic, value, key, partition, headers, timestamp_ms, wait))
+        await wait.done
         return future.result(0)
 
     send_columns = awaited(Producer.send_columns)

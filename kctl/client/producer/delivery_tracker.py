@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from kctl.client.awaiting import LoopWait
 from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.errors import Account, FlushTimeout, KafkaError, UndeliveredError
@@ -275,7 +276,7 @@ def _hand_over(record: SendFuture | ColumnsFuture | RowsNotification) -> None:
     if isinstance(record, RowsNotification):
         if record.failures is not None:
             record.failures.handle(record.settled.count)
-    elif record.callback is not None:
+    elif record.callback is not None and not isinstance(record.callback, LoopWait):
         record.exception()
 
 

@@ -5,8 +5,9 @@ from random import Random
 
 import pytest
 
+from kctl.client.aio import AsyncProducer
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, UndeliveredError
 from kctl.client.records import Record
 from tests.sim.aio.scene import AioCluster, play
 
@@ -132,6 +133,35 @@ def test_record_that_is_accepted_is_delivered_whoever_waits_for_it() -> None:
             done = await asyncio.gather(*tasks, return_exceptions=True)
             assert sum(isinstance(one, asyncio.CancelledError) for one in done) == 5
         assert cluster.values(0) == [b"%d" % number for number in range(10)]
+
+    play(body)
+
+
+async def send_in_vain(producer: AsyncProducer) -> None:
+    """Cancel a send whose record fails later."""
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await producer.send("t", b"x", partition=0)
+
+
+def test_flush_after_cancelled_send_raises_the_failure_of_its_record() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with cluster.async_producer(linger_ms=1000) as producer:
+            cluster.sandbox.fail_requests("Produce", 29, times=1)  # type: ignore[arg-type]  # TOPIC_AUTHORIZATION_FAILED
+            await send_in_vain(producer)
+            with pytest.raises(UndeliveredError, match=r"1 record .*TOPIC_AUTHORIZATION_FAILED"):
+                await producer.flush()
+            await producer.flush()
+
+    play(body)
+
+
+def test_block_with_cancelled_send_raises_the_failure_of_its_record() -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.sandbox.fail_requests("Produce", 29, times=1)  # type: ignore[arg-type]  # TOPIC_AUTHORIZATION_FAILED
+        with pytest.raises(UndeliveredError, match="1 record"):
+            async with cluster.async_producer(linger_ms=1000) as producer:
+                await send_in_vain(producer)
 
     play(body)
 
