@@ -6,6 +6,7 @@ import pytest
 
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.fetch.sessions import BEHIND_FETCH_MS
+from kctl.client.events import Failed, Lost, RequestExpired
 from kctl.sandbox import Fault
 from kctl.sandbox.settings import ClusterSettings
 from tests.sim.kit import SimCluster, drain
@@ -98,6 +99,23 @@ def test_close_does_not_wait_for_a_fetch_that_is_held(cluster: SimCluster) -> No
         assert cluster.elapsed_ms(consumer.close) == BEHIND_FETCH_MS
 
     cluster.run(body)
+
+
+def test_close_of_a_member_behind_a_held_fetch_keeps_the_connection() -> None:
+    with Hub(seed=14) as hub:
+        cluster = SimCluster(hub, nodes=1)
+
+        def body() -> None:
+            cluster.sandbox.start_fault(1, Fault.DELAY, ms=60)
+            consumer = cluster.classic_member("g")
+            cluster.write(0, 1)
+            assert len(drain(consumer, 1)) == 1
+            consumer.poll(timeout=1)
+            cluster.events.clear()
+            assert consumer.close().left_group
+            assert not [each for each in cluster.events if isinstance(each, Failed | Lost | RequestExpired)]
+
+        cluster.run(body)
 
 
 def test_close_does_not_wait_for_a_node_that_stands_still(cluster: SimCluster) -> None:

@@ -160,8 +160,16 @@ class SessionsClose:
     """
 
     def __init__(
-        self, sessions: FetchSessions, leaders: Leaders, fetching: Container[int], *, now_ms: int, deadline_at_ms: int
+        self,
+        sessions: FetchSessions,
+        leaders: Leaders,
+        fetching: Container[int],
+        *,
+        now_ms: int,
+        deadline_at_ms: int,
+        request_timeout_ms: int,
     ) -> None:
+        self._request_timeout_ms = request_timeout_ms
         self._deadline_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
         self._behind_fetch_until_ms = min(deadline_at_ms, now_ms + BEHIND_FETCH_MS)
         self._fetching = fetching
@@ -173,15 +181,14 @@ class SessionsClose:
         return not self._unsent and all(now_ms >= until_ms for until_ms in self._pending.values())
 
     def poll(self, now_ms: int) -> Poll:
-        remaining_ms = self._deadline_at_ms - now_ms
-        if remaining_ms <= 0:
+        if now_ms >= self._deadline_at_ms:
             self._unsent.clear()
         requests = []
         for node_id, session_id in self._unsent.items():
             is_behind = node_id in self._fetching
             self._pending[node_id] = self._behind_fetch_until_ms if is_behind else self._deadline_at_ms
             request = FetchRequest(session_id=session_id, session_epoch=FINAL_EPOCH, max_bytes=0)
-            requests.append(Outgoing(node_id, request, remaining_ms, self._on_answer))
+            requests.append(Outgoing(node_id, request, self._request_timeout_ms, self._on_answer))
         self._unsent.clear()
         waits_until_ms = max(self._pending.values(), default=now_ms)
         return Poll(requests, waits_until_ms if waits_until_ms > now_ms else FOREVER_MS)
