@@ -100,8 +100,7 @@ class RecordRouter:
             self._place(run, topic)
 
     def _known(self, name: str) -> TopicInfo | None:
-        if name not in self._used_in_turn:
-            self._used(name)
+        self._used(name)
         topic = self._client.metadata.cluster.topics.get(name)
         return None if topic is None or not topic.partitions or name in self._awaiting_metadata else topic
 

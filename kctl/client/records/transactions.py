@@ -41,11 +41,11 @@ def read_marker(record: Record) -> ControlMarker:
     if len(key) < _KEY.size:
         raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
     _, type_id = _KEY.unpack_from(key)
-    kind = _KINDS.get(type_id)
-    if kind is None:
-        return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, f"type {type_id}", -1)
+    kind = _KINDS.get(type_id, f"type {type_id}")
+    coordinator_epoch = UNKNOWN_EPOCH
     # The key is sufficient; kfake, for example, writes markers without a value. Source: Java's ControlRecordType.
-    _, coordinator_epoch = _VALUE.unpack_from(value) if len(value) >= _VALUE.size else (0, UNKNOWN_EPOCH)
+    if type_id in _KINDS and len(value) >= _VALUE.size:
+        _, coordinator_epoch = _VALUE.unpack_from(value)
     return ControlMarker(record.offset, batch.producer_id, batch.producer_epoch, kind, coordinator_epoch)
 
 
