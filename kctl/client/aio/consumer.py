@@ -6,7 +6,8 @@ One network thread fetches, sends heartbeats, and wakes the event loop.
 import asyncio
 import math
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import partial, wraps
 from inspect import isawaitable
 from types import TracebackType
@@ -15,15 +16,19 @@ from typing import ParamSpec, Self, TypeVar
 from kctl.client.aio.bridge import await_in_bridge, awaited, run
 from kctl.client.aio.driver import runs_here
 from kctl.client.aio.surroundings import async_runtime
+from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, OnPoll, RebalanceListener, WaitReason
+from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
 from kctl.client.consumer.fetched_data import PollResult
+from kctl.client.consumer.group.application_side import ListenerContinues
 from kctl.client.consumer.group.commit_callbacks import OnCommit
-from kctl.client.errors import ConcurrentModificationError, KafkaError
+from kctl.client.errors import ConcurrentModificationError, IllegalStateError, KafkaError
 from kctl.client.events import EventSink, ignore_events
+from kctl.client.loop.close import CloseResult
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 from kctl.client.runtime import Runtime
 
@@ -36,7 +41,8 @@ OnAsyncCommit = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError
 class AsyncRebalanceListener:
     """Callbacks for assignment changes as coroutines. Subclass it and override the methods you need.
 
-    They run inside `poll`, the iteration, or `close`, in the task of that call, and may call the consumer.
+    They run inside `poll`, the iteration, or `close`, and may call the consumer. If `poll` is cancelled, they continue;
+    the next call of the consumer waits for them first.
     """
 
     async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -56,17 +62,85 @@ def _settle(result: object) -> None:
 
 
 class _Awaiting(RebalanceListener):
-    def __init__(self, listener: RebalanceListener | AsyncRebalanceListener) -> None:
+    def __init__(self, listener: RebalanceListener | AsyncRebalanceListener, calls: "_ListenerCalls") -> None:
         self._listener = listener
+        self._calls = calls
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        _settle(self._listener.on_partitions_revoked(topic_partitions))
+        self._calls.run(self._listener.on_partitions_revoked, topic_partitions)
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        _settle(self._listener.on_partitions_assigned(topic_partitions))
+        self._calls.run(self._listener.on_partitions_assigned, topic_partitions)
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        _settle(self._listener.on_partitions_lost(topic_partitions))
+        self._calls.run(self._listener.on_partitions_lost, topic_partitions)
+
+
+_CALL: ContextVar[asyncio.Task[None] | None] = ContextVar("_CALL", default=None)
+"""Task of the listener's call that the current code belongs to."""
+
+
+class _ListenerCalls:
+    """Calls of a listener. In a poll, each runs in its own task, which a cancelled poll leaves running."""
+
+    def __init__(self, client: Consumer) -> None:
+        self._side = client._side
+        self._one_user = client._one_user
+        self._task: asyncio.Task[None] | None = None
+        """The last call in a poll."""
+        self._topic_partitions: Sequence[TopicPartition] = ()
+        """Argument of that call."""
+        self._waiting: object = None
+        """User of the consumer that waits for the call; None after its poll was cancelled."""
+
+    def run(self, method: Callable[[Sequence[TopicPartition]], object], partitions: Sequence[TopicPartition]) -> None:
+        task = self._task
+        if task is None or self._topic_partitions is not partitions:
+            result = method(partitions)
+            is_in_poll = self._side._is_polling and (task is None or task.done())
+            if not is_in_poll or not isawaitable(result):
+                _settle(result)
+                return
+            self._topic_partitions, self._waiting = partitions, self._one_user.user
+            task = self._task = asyncio.create_task(self._as_user(result))
+        try:
+            await_in_bridge(asyncio.wait({task}))
+        except BaseException as error:
+            if not task.done():
+                self._waiting = None
+                if isinstance(error, asyncio.CancelledError):
+                    raise ListenerContinues(error) from None
+            raise
+        task.result()
+
+    async def _as_user(self, result: Awaitable[object]) -> None:
+        task = asyncio.current_task()
+        _CALL.set(task)
+        self._one_user.user = task
+        try:
+            await result
+        finally:
+            if self._one_user.user is task:
+                self._one_user.user = self._waiting
+
+    def cancel(self, left: asyncio.Task[None]) -> None:
+        """Cancel a call without waiting for its end, and take the consumer from it."""
+        left.cancel()
+        self._task = None
+        if self._one_user.user is left:
+            self._one_user.user = None
+
+    @property
+    def is_caller(self) -> bool:
+        """True in the current call of the listener."""
+        return self._task is not None and not self._task.done() and _CALL.get() is self._task
+
+    @property
+    def left(self) -> asyncio.Task[None] | None:
+        """Call that a cancelled poll left running; None within that call."""
+        task = self._task
+        is_left = task is not None and not task.done() and self._waiting is None
+        return task if is_left and not self.is_caller else None
 
 
 def _awaiting(callback: OnAsyncCommit) -> OnCommit:
@@ -100,10 +174,15 @@ class AsyncConsumer:
         made, self._driver = async_runtime(runtime)
         self._client = Consumer(config, made, events=events, prefetch_bytes=prefetch_bytes, on_poll=on_poll)
         self._side = self._client._side
+        self._calls = _ListenerCalls(self._client)
 
     async def _run(self, call: Callable[[], R]) -> R:
+        if (left := self._calls.left) is not None:
+            await asyncio.wait({left})
         try:
             return await run(call)
+        except ListenerContinues as interrupt:
+            raise interrupt.cause from None
         except ConcurrentModificationError:
             text = "another task waits in a call of this consumer: one task at a time may wait for it"
             raise ConcurrentModificationError(text) from None
@@ -154,6 +233,8 @@ class AsyncConsumer:
     async def _take(self, timeout: Timeout) -> PollResult | None:
         """Return the next records, of which `given` counts the returned ones; let other tasks run once."""
         await asyncio.sleep(0)
+        if self._calls.is_caller:
+            raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         return await self._run(partial(self._client._poll, timeout))
 
     def _transaction_mark(self) -> int:
@@ -190,7 +271,20 @@ class AsyncConsumer:
     offsets_for_times = awaited(Consumer.offsets_for_times)
     client_instance_id = awaited(Consumer.client_instance_id)
     unsubscribe = awaited(Consumer.unsubscribe)
-    close = awaited(Consumer.close)
+
+    async def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
+        """Close; as `Consumer.close`. The timeout includes a listener that a cancelled poll left running."""
+        if (left := self._calls.left) is None:
+            return await self._run(partial(self._client.close, timeout, on_close))
+        timer = Timer(self._client._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
+        try:
+            await asyncio.wait({left}, timeout=None if timer.timeout_ms == FOREVER_MS else timer.timeout_ms / 1000)
+        finally:
+            self._calls.cancel(left)
+            await asyncio.sleep(0)  # until it is cancelled, before the next call of the listener
+            timer.update()
+            result = await self._run(partial(self._client.close, timer.remaining_ms / 1000, on_close))
+        return result
 
     # --- calls that do not wait ---------------------------------------------------------------------------------------
 
@@ -208,7 +302,7 @@ class AsyncConsumer:
             if not topics:
                 raise ValueError("no topics to subscribe to: call unsubscribe() to leave the group")
         if isinstance(listener, RebalanceListener | AsyncRebalanceListener):
-            listener = _Awaiting(listener)
+            listener = _Awaiting(listener, self._calls)
         self._now(self._client.subscribe, topics, listener)
 
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
@@ -310,4 +404,8 @@ class AsyncConsumer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close; after an exception, the last records returned count as not processed."""
-        await self._run(partial(self._client.__exit__, kind, error, traceback))
+        if self._client._one_user.is_forked:
+            return
+        if kind is not None:
+            self._side.data.step_back()
+        await self.close()

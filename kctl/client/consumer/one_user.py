@@ -34,6 +34,13 @@ class OneUser:
     def user(self) -> object:
         return self.held_by.get(_USER)
 
+    @user.setter
+    def user(self, user: object) -> None:
+        if user is None:
+            self.held_by.clear()
+        else:
+            self.held_by[_USER] = user
+
     def _after_fork(self) -> None:
         """Let every guarded call raise, by replacing `caller`."""
         self.is_forked = True

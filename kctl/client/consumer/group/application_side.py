@@ -57,6 +57,17 @@ class RebalanceListener:
         self.on_partitions_revoked(topic_partitions)
 
 
+class ListenerContinues(BaseException):
+    """Raised in a poll by a listener that still runs: the next poll repeats the call with the same list.
+
+    Attributes: cause: exception that ended the poll.
+    """
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__()
+        self.cause = cause
+
+
 class AssignmentUpdate(NamedTuple):
     change: AssignmentChanged
     steps: deque[Callable[[], object]]
@@ -374,5 +385,7 @@ def _call(
     """Call a method of the listener; keep even a KeyboardInterrupt, to complete the change."""
     try:
         method(partitions)
+    except ListenerContinues:
+        raise
     except BaseException as error:  # noqa: BLE001 - raised when the change is applied
         errors.append(error)

@@ -1,0 +1,196 @@
+"""Coroutines of a rebalance listener whose poll is cancelled: they run once and to their end."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from kctl.client import TopicPartition
+from kctl.client.aio import AsyncConsumer, AsyncRebalanceListener
+from kctl.client.consumer import ConsumerRecord
+from kctl.client.errors import IllegalStateError
+from tests.sim.aio.scene import AioCluster, play
+
+SLOW_S = 0.8
+"""Time of a call of the listener; longer than the patience of a poll."""
+PATIENCE_S = 0.5
+
+
+class Slow(AsyncRebalanceListener):
+    """Takes longer than a poll may; then seeks and uses the consumer."""
+
+    def __init__(self, consumer: AsyncConsumer, seconds: float = SLOW_S) -> None:
+        self.consumer = consumer
+        self.seconds = seconds
+        self.calls: list[str] = []
+
+    async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("assigned")
+        assert len(await self.consumer.committed(topic_partitions)) == len(topic_partitions)
+        for tp in topic_partitions:
+            self.consumer.seek(tp, 3)
+
+    async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("revoked")
+        await self.consumer.commit()
+
+    async def _wait(self, name: str) -> None:
+        self.calls.append(name)
+        try:
+            await asyncio.sleep(self.seconds)
+        except asyncio.CancelledError:
+            self.calls.append(f"{name} cancelled")
+            raise
+        self.calls.append(f"{name} ends")
+
+
+class Raising(Slow):
+    async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("assigned")
+        raise LookupError("database")
+
+
+class Silent(Slow):
+    """Calls the consumer in no method."""
+
+    async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("revoked")
+
+
+class Polling(Slow):
+    async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("assigned")
+        await self.consumer.poll(1)
+
+
+async def impatient_poll(consumer: AsyncConsumer) -> list[ConsumerRecord]:
+    """Return the records of a poll; none if it was cancelled."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await consumer.poll(10)
+    except TimeoutError:
+        return []
+
+
+async def until(listener: Slow, call: str) -> None:
+    """Poll impatiently until the listener is called."""
+    for _ in range(20):
+        await impatient_poll(listener.consumer)
+        if call in listener.calls:
+            return
+    raise AssertionError(listener.calls)
+
+
+def test_listener_of_cancelled_polls_runs_once_and_its_seek_holds() -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.write(0, 10)
+        async with cluster.async_consumer(auto_offset_reset="latest", enable_auto_commit=False) as consumer:
+            listener = Slow(consumer)
+            consumer.subscribe(["t"], listener)
+            records = [record for _ in range(20) for record in await impatient_poll(consumer)]
+            assert listener.calls == ["assigned", "assigned ends"]
+            assert [record.offset for record in records] == [3, 4, 5, 6, 7, 8, 9]
+
+    play(body)
+
+
+def test_revoked_partitions_stay_until_the_listener_of_a_cancelled_poll_ends() -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.write(0, 10)
+        async with (
+            cluster.async_consumer(enable_auto_commit=False) as first,
+            cluster.async_consumer(enable_auto_commit=False) as second,
+        ):
+            listener = Slow(first, 0)
+            first.subscribe(["t"], listener)
+            await until(listener, "assigned ends")
+            listener.seconds = 5
+            second.subscribe(["t"])
+            joining = asyncio.create_task(second.poll(30))
+            await until(listener, "revoked")
+            for _ in range(3):
+                await impatient_poll(first)
+            assert listener.calls.count("revoked") == 1
+            assert "revoked ends" not in listener.calls
+            assert second.assignment == []
+            await until(listener, "revoked ends")
+            for _ in range(10):
+                await impatient_poll(first)
+            assert second.assignment
+            joining.cancel()
+            await asyncio.wait({joining})
+
+    play(body)
+
+
+def test_exception_of_a_listener_of_a_cancelled_poll_is_raised_by_the_next_poll() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with cluster.async_consumer() as consumer:
+            listener = Raising(consumer)
+            consumer.subscribe(["t"], listener)
+            await until(listener, "assigned")
+            with pytest.raises(LookupError, match="database"):
+                await consumer.poll(10)
+            assert len(consumer.assignment) == 3
+            await consumer.poll(0.1)
+            assert listener.calls == ["assigned", "assigned ends"]
+
+    play(body)
+
+
+def test_calls_after_a_cancelled_poll_wait_for_the_listener() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with cluster.async_consumer() as consumer:
+            listener = Slow(consumer)
+            consumer.subscribe(["t"], listener)
+            await until(listener, "assigned")
+            assert len(consumer.assignment) == 3
+            await consumer.commit()
+            assert listener.calls == ["assigned", "assigned ends"]
+
+    play(body)
+
+
+def test_poll_in_the_listener_of_a_cancelled_poll_is_refused() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with cluster.async_consumer() as consumer:
+            listener = Polling(consumer)
+            consumer.subscribe(["t"], listener)
+            await until(listener, "assigned")
+            with pytest.raises(IllegalStateError, match="within"):
+                await consumer.poll(10)
+
+    play(body)
+
+
+@pytest.mark.parametrize(("seconds", "end"), [(SLOW_S, "ends"), (1000, "cancelled")])
+def test_close_after_a_cancelled_poll_cancels_the_listener_at_its_deadline(seconds: float, end: str) -> None:
+    async def body(cluster: AioCluster) -> None:
+        consumer = cluster.async_consumer()
+        listener = Silent(consumer, seconds)
+        consumer.subscribe(["t"], listener)
+        await until(listener, "assigned")
+        listener.seconds = 0
+        before_ms = cluster.hub.now_ms
+        await consumer.close(timeout=5)
+        assert cluster.hub.now_ms - before_ms <= 5000
+        await asyncio.sleep(1)  # the network thread ends
+        assert listener.calls == ["assigned", f"assigned {end}", "revoked", "revoked ends"]
+
+    play(body)
+
+
+def test_cancelled_close_after_a_cancelled_poll_closes() -> None:
+    async def body(cluster: AioCluster) -> None:
+        consumer = cluster.async_consumer()
+        listener = Silent(consumer, 1000)
+        consumer.subscribe(["t"], listener)
+        await until(listener, "assigned")
+        listener.seconds = 0
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await consumer.close()
+        assert (await consumer.close()).left_group
+        assert listener.calls == ["assigned", "assigned cancelled", "revoked", "revoked ends"]
+
+    play(body)
