@@ -118,19 +118,21 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []
-        passed = 0
+        passed = handled_first = 0
         try:
             for record in records:
                 typed = self._decoded(record)
+                passed += 1
                 if typed is not None:
                     found.append(typed)
-                passed += 1
+                elif not found:
+                    handled_first = passed
         except Exception:
             self._return_to(records[passed:])
             if not found:
                 raise
         except BaseException:  # Ctrl-C: no record was returned
-            self._return_to(records)
+            self._return_to(records[handled_first:])
             raise
         return found
 

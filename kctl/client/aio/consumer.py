@@ -245,6 +245,16 @@ class AsyncConsumer:
         """Return whether a result is the last one, and no call has read the positions since."""
         return self._side.data.result is result
 
+    def _give(self, result: PollResult, count: int, *, is_processed: bool = False) -> int:
+        """Count the next records of a result as returned; see `FetchedData.retake`. Return their number."""
+        current = self._side.data.retake(result, count, is_processed=is_processed)
+        if current is None:
+            return 0
+        records = current.records[current.given : current.given + count]
+        self._show(records, current)
+        current.given += len(records)
+        return len(records)
+
     def _show(self, records: Sequence[ConsumerRecord], result: PollResult) -> None:
         if self._client._on_poll is not None:
             self._client._show(records, result)

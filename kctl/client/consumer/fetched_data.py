@@ -261,6 +261,27 @@ class FetchedData:
         settled = self._records_settled + result.given * (result.chunk is None)
         self._records_settled, self.result = settled, None
 
+    def retake(self, result: PollResult, count: int, *, is_processed: bool = False) -> PollResult | None:
+        """Return a result that can still be returned, or None.
+
+        If a call has read the positions since, a new result has up to `count` records, which are still the next ones.
+        Args: is_processed: the application has the records, even if their partition was paused since.
+        """
+        if self.result is result:
+            return result
+        self.settle()
+        run = next(each for each in result.runs if each.end > result.given)
+        delivery, tp = run.delivery, run.delivery.chunk.topic_partition
+        state, queue, decoded = self._subscription.current(tp, delivery.epoch), self._queues.get(tp), delivery.decoded
+        if state is None or (state.paused and not is_processed) or not queue or queue[0] is not delivery:
+            return None
+        if not decoded or decoded[0] is not result.records[result.given]:
+            return None
+        rest, records = _run(delivery, 0, min(run.end - result.given, count))
+        self.result = retaken = PollResult(records, [rest])
+        retaken.is_one_by_one = result.is_one_by_one
+        return retaken
+
     @property
     def records_given(self) -> int:
         """Number of records returned, except in chunks; any thread."""

@@ -77,41 +77,28 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
         """
         timer = self.client._client._timer(timeout)
         while True:
-            timer.update()
             result = await self.client._take(timer.remaining_ms / 1000)
-            if result is None:
-                return []
-            found = await self._decoded_records(result)
-            if found is not None:
+            found = [] if result is None else await self._decoded_records(result)
+            timer.update()
+            if found or result is None or timer.is_expired:
                 return found
 
-    async def _decoded_records(self, result: PollResult) -> list[TypedRecord[K, V]] | None:
-        """Return the records of a poll, and count them as returned; None if another call changed the positions."""
+    async def _decoded_records(self, result: PollResult) -> list[TypedRecord[K, V]]:
+        """Return the records before the first that cannot be decoded, which are counted as returned.
+
+        Without any, that record is handled. Fewer records if a call reads or changes the positions in the meantime.
+        """
         found: list[TypedRecord[K, V]] = []
-        passed = 0
         for record in result.records:
             try:
-                typed = await self._decoded(record)
-            except Exception:
-                if not self.client._has(result):
-                    return None
+                found.append(await self._decoded(record))
+            except Exception as error:  # noqa: BLE001 - after records, the next poll finds the error again
                 if not found:
-                    raise
+                    await self._handle(result, record, error)
                 break
-            passed += 1
-            if typed is not None:
-                found.append(typed)
-            elif not found:
-                self._pass(result, passed)  # the handler must not get the record again
-        if not self.client._has(result):
-            return None
-        self.client._show(result.records[:passed], result)
-        result.given = passed  # no await from here to the caller
-        return found
-
-    def _pass(self, result: PollResult, count: int) -> None:
-        if self.client._has(result):
-            result.given = count
+            if not self.client._has(result):
+                break
+        return found[: self.client._give(result, len(found))] if found else []  # no await from here to the caller
 
     async def __aiter__(self) -> AsyncIterator[TypedRecord[K, V]]:
         """Yield decoded records without end, as the loop over an `AsyncConsumer`. Raises: see `poll`."""
@@ -121,26 +108,34 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
                 continue
             result.is_one_by_one = True
             for record in result.records:
-                typed = await self._decoded(record)
-                if not self.client._has(result):  # another call changed the positions while a schema was fetched
+                try:
+                    typed = await self._decoded(record)
+                except Exception as error:  # noqa: BLE001 - raised again without a handler
+                    await self._handle(result, record, error)
                     break
-                self.client._show((record,), result)
-                result.given += 1
-                if typed is not None:
-                    yield typed
-                    if not self.client._has(result):
-                        break
+                if not self.client._give(result, 1):  # another call changed the positions while a schema was fetched
+                    break
+                yield typed
+                if not self.client._has(result):
+                    break
 
-    async def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V] | None:
-        """Return a record; None if the handler processed it."""
-        try:
-            key = await self._read("key", self._key, record.key, record)
-            return TypedRecord(key, await self._read("value", self._value, record.value, record), record)
-        except RecordDecodeError as error:
-            if self._on_error is None:
-                raise
-            await settled(self._on_error(record, error))
-            return None
+    async def _handle(self, result: PollResult, record: ConsumerRecord, error: Exception) -> None:
+        """Pass the next record of a result, which cannot be decoded, to the handler, or raise the error.
+
+        The position moves past the record when the handler ends, even if the handler commits.
+        """
+        data = self.client._side.data
+        if data.retake(result, 1) is None:  # another call changed the positions while a schema was fetched
+            return
+        if self._on_error is None or not isinstance(error, RecordDecodeError):
+            raise error
+        await settled(self._on_error(record, error))
+        self.client._give(result, 1, is_processed=True)
+        data.processed()
+
+    async def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V]:
+        key = await self._read("key", self._key, record.key, record)
+        return TypedRecord(key, await self._read("value", self._value, record.value, record), record)
 
     @staticmethod
     async def _read(side: str, serde: Serde[Any] | AsyncSerde[Any], data: bytes | None, record: ConsumerRecord) -> Any:

@@ -12,7 +12,7 @@ from kctl.client import ConsumerRecord, TopicPartition
 from kctl.client.aio.bridge import WouldWait, await_in_bridge, is_bridged
 from kctl.client.errors import ConnectionRefused
 from kctl.client.http import HttpResponse
-from kctl.serdes import EncodeError, Json, Mapped, RecordDecodeError, Registry, Text, TypedRecord
+from kctl.serdes import DecodeError, EncodeError, Json, Mapped, RecordDecodeError, Registry, Text, TypedRecord
 from kctl.serdes.aio import (
     AsyncDeadLetters,
     AsyncMapped,
@@ -34,6 +34,7 @@ PATIENCE_S = 600
 SEEDS = range(1, 21)
 SCHEMA = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'
 FETCH_S = 0.1
+HANDLED_EVERY = 7
 
 
 class Order(NamedTuple):
@@ -43,7 +44,7 @@ class Order(NamedTuple):
 
 
 class Slow:
-    """Numbers as text, whose conversion waits."""
+    """Numbers as text, whose conversion waits; the handler of a consumer gets some of them."""
 
     def __init__(self, chance: Random, most_s: float) -> None:
         self._chance = chance
@@ -59,6 +60,8 @@ class Slow:
 
     async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> int:
         await self.wait()
+        if int(data) % HANDLED_EVERY == 1:
+            raise DecodeError("not a usable number")
         return int(data)
 
 
@@ -287,7 +290,7 @@ def test_coroutine_sends_dead_letters_and_gets_no_record_twice() -> None:
         write(cluster, b"{", b'{"id":1}', b"[", b'{"id":3}')
         producer = cluster.async_producer()
         async with producer, consumer_of(cluster, AsyncDeadLetters(producer, "dead")) as consumer:
-            assert ids(await consumer.poll(5)) == [1, 3]
+            assert [ids(await consumer.poll(5)) for _ in range(2)] == [[1], [3]]
             assert await consumer.client.position(T0) == 4
             consumer.client.seek_to_beginning()
             seen: list[int] = []
@@ -325,6 +328,118 @@ def test_records_that_a_handler_has_processed_do_not_come_again_after_its_failur
     play(body, topics={"t": 2})
 
 
+@pytest.mark.parametrize("is_with_offsets", [False, True])
+def test_handler_that_commits_gets_each_record_once(is_with_offsets: bool) -> None:
+    handled: list[int] = []
+
+    async def body(cluster: AioCluster) -> None:
+        async def handle(record: ConsumerRecord, error: RecordDecodeError) -> None:
+            handled.append(record.offset)
+            await consumer.client.commit({T0: record.offset + 1} if is_with_offsets else None)
+
+        write(cluster, b"{", b'{"id":1}', b"[", b'{"id":3}')
+        async with asyncio.timeout(60), consumer_of(cluster, handle) as consumer:
+            assert [ids(await consumer.poll(5)) for _ in range(2)] == [[1], [3]]
+            consumer.client.seek_to_beginning()
+            seen: list[int] = []
+            async for record in consumer:
+                seen.append(id_of(record))
+                if len(seen) == 2:
+                    break
+            assert seen == [1, 3]
+            assert consumer.client.metrics()["records-consumed-total"] == 8
+        assert handled == [0, 2] * 2
+
+    play(body)
+
+
+def test_poll_whose_handler_is_slow_ends_by_its_deadline() -> None:
+    handled: list[int] = []
+
+    async def handle(record: ConsumerRecord, error: RecordDecodeError) -> None:
+        await asyncio.sleep(1)
+        handled.append(record.offset)
+
+    async def body(cluster: AioCluster) -> None:
+        write(cluster, *[b"{"] * 10, b'{"id":10}')
+        async with consumer_of(cluster, handle) as consumer:
+            async with asyncio.timeout(4):
+                assert await consumer.poll(2.5) == []
+            assert handled == [0, 1, 2]
+            assert ids(await consumer.poll(60)) == [10]
+        assert handled == [*range(10)]
+
+    play(body)
+
+
+def test_handled_record_does_not_come_again_after_a_cancellation() -> None:
+    handled: list[int] = []
+
+    async def body(cluster: AioCluster) -> None:
+        async def handle(record: ConsumerRecord, error: RecordDecodeError) -> None:
+            await client.commit()
+            handled.append(record.offset)
+
+        write(cluster, b"0", b"x", b"2", b"3")
+        async with cluster.async_consumer(enable_auto_commit=False) as client:
+            client.assign([T0])
+            consumer = AsyncTypedConsumer(client, Text(), ALWAYS_SLOW, on_error=handle)
+            assert [each.value for each in await consumer.poll(60)] == [0]
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1.9):
+                    await consumer.poll(60)
+            assert (handled, client.positions()[T0].offset) == ([1], 2)
+            assert [each.value for each in await consumer.poll(60)] == [2, 3]
+        assert handled == [1]
+
+    play(body)
+
+
+def test_handler_may_seek_back_to_its_record_and_pause_its_partition() -> None:
+    handled: list[int] = []
+
+    async def body(cluster: AioCluster) -> None:
+        def handle(record: ConsumerRecord, error: RecordDecodeError) -> None:
+            handled.append(record.offset)
+            if handled == [0]:
+                consumer.client.seek(T0, 0)
+            else:
+                consumer.client.pause([T0])
+
+        write(cluster, b"{", b'{"id":1}')
+        async with consumer_of(cluster, handle) as consumer:
+            assert await consumer.poll(1) == []
+            consumer.client.resume([T0])
+            assert ids(await consumer.poll(5)) == [1]
+        assert handled == [0, 0]
+
+    play(body)
+
+
+def test_records_arrive_while_another_task_reads_the_positions() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async def watch() -> None:
+            while True:
+                client.current_lag(T0)
+                await asyncio.sleep(0.3)
+
+        write(cluster, b"0", b"x", b"2", b"3")
+        async with cluster.async_consumer() as client:
+            client.assign([T0])
+            handled: list[int] = []
+            consumer = AsyncTypedConsumer(
+                client, Text(), ALWAYS_SLOW, on_error=lambda record, _: handled.append(record.offset)
+            )
+            watching = asyncio.create_task(watch())
+            found = [[each.value for each in await consumer.poll(60)] for _ in range(3)]
+            client.seek(T0, 2)
+            assert (await anext(aiter(consumer))).value == 2
+            watching.cancel()
+        assert (found, handled) == ([[0], [2], [3]], [1])
+
+    play(body)
+
+
 def test_seek_of_another_task_while_records_are_decoded_holds() -> None:
     async def body(cluster: AioCluster) -> None:
         write(cluster, b"1", b"2", b"3")
@@ -352,6 +467,8 @@ class AlwaysSlow:
 
     async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> int:
         await asyncio.sleep(1)
+        if not data.isdigit():
+            raise DecodeError("not a number")
         return int(data)
 
 
@@ -372,20 +489,24 @@ class Reader:
         self.values: list[int] = []
         self.cancelled = 0
 
-    def take(self, record: TypedRecord[str, int]) -> None:
+    def take(self, record: ConsumerRecord) -> None:
         assert record.offset == self.offsets[record.partition], "lost or repeated"
         self.offsets[record.partition] += 1
-        assert record.value is not None
-        self.values.append(record.value)
+        self.values.append(int(record.value or b""))
+
+    async def handle(self, record: ConsumerRecord, error: RecordDecodeError) -> None:
+        if self.chance.random() < 0.3:
+            await self.consumer.client.commit()
+        self.take(record)
 
     async def step(self) -> None:
         if self.chance.random() < 0.5:
             for record in await self.consumer.poll(self.chance.choice((0, 0.01, 1))):
-                self.take(record)
+                self.take(record.record)
             return
         left = self.chance.randrange(1, 30)
         async for record in self.consumer:
-            self.take(record)
+            self.take(record.record)
             left -= 1
             if left == 0:
                 break
@@ -405,7 +526,8 @@ class Reader:
         while not (is_written.is_set() and len(self.values) == self.written()):
             settings = {"max_poll_records": 10, "auto_commit_interval_ms": 20}
             client = self.cluster.async_consumer(**settings)
-            async with AsyncTypedConsumer(client, Text(), Slow(self.chance, 0.004)) as self.consumer:
+            serde = Slow(self.chance, 0.004)
+            async with AsyncTypedConsumer(client, Text(), serde, on_error=self.handle) as self.consumer:
                 client.subscribe(["t"])
                 for _ in range(self.chance.randrange(20, 80)):
                     await self.cancelled_step()

@@ -195,6 +195,28 @@ class Interrupted(Text):
         return super().deserialize(data, topic, headers)
 
 
+def test_interrupt_does_not_return_to_records_that_a_handler_has_processed() -> None:
+    handled: list[int] = []
+
+    def handle(record: ConsumerRecord, _: RecordDecodeError) -> None:
+        if record.offset == 1 and 1 not in handled:
+            handled.append(1)
+            raise KeyboardInterrupt
+        handled.append(record.offset)
+
+    def app(cluster: SimCluster) -> None:
+        write(cluster, b"{", b"[", b'{"id":2}')
+        client = cluster.enter(cluster.consumer(group_id="g", enable_auto_commit=False))
+        client.assign([T0])
+        consumer = TypedConsumer(client, Text(), ORDERS, on_error=handle)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(5)
+        assert values(consumer.poll(5)) == [("k", Order(2))]
+        assert handled == [0, 1, 1]
+
+    run(app)
+
+
 def test_interrupt_and_a_silent_registry_lose_no_record() -> None:
     def app(cluster: SimCluster) -> None:
         write(cluster, b'{"id":1}', b'{"id":2}')
