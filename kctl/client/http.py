@@ -82,7 +82,7 @@ class Connection(Protocol):
 
     def connect(self, address: tuple[str, int], /) -> None: ...
 
-    def sendall(self, data: bytes, /) -> None: ...
+    def send(self, data: memoryview, /) -> int: ...
 
     def recv_into(self, buffer: memoryview, /) -> int: ...
 
@@ -205,13 +205,12 @@ class HttpClient:
         connection = self._open(socket.AF_INET6 if address.is_ipv6 else socket.AF_INET)
         phase = "tcp"
         try:
-            connection.settimeout(_seconds(timer))
+            _set_timeout(connection, timer)
             connection.connect((address.ip, address.port))
             if exchange.parts.scheme == "http":
                 return connection
             phase = "tls"
-            timer.update()
-            connection.settimeout(_seconds(timer))
+            _set_timeout(connection, timer)
             return self._secured(connection, self._tls(), exchange.host)
         except OSError as e:
             connection.close()
@@ -274,8 +273,10 @@ class _Exchange:
         self.timer.update()
         limit = self.timer.sub(self._limits.request_timeout_ms)
         try:
-            connection.settimeout(_seconds(limit))
-            connection.sendall(self._head(method, body, headers) + (body or b""))
+            left = memoryview(self._head(method, body, headers) + (body or b""))
+            while left:
+                _set_timeout(connection, limit)
+                left = left[connection.send(left) :]
             reading = _Reading(connection, limit, self._limits.response_bytes + _OVERHEAD_BYTES, self._on_received)
             response = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]  # reads from makefile() alone
             with response:  # Python 3.14 reports responses that are left to the garbage collector
@@ -357,10 +358,7 @@ class _Reading(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # BufferedReader gives a memoryview
-        self._timer.update()
-        if self._timer.is_expired:
-            raise TimeoutError
-        self._connection.settimeout(_seconds(self._timer))
+        _set_timeout(self._connection, self._timer)
         count = self._connection.recv_into(buffer)
         self._left_bytes -= count
         if self._left_bytes < 0:
@@ -424,8 +422,12 @@ def _as_written(char: str) -> bytes:
     return rb"(?:%s%s|(?i:%s))" % (rb"\\?" if char in _ESCAPED_SINGLY else b"", plain, escaped)
 
 
-def _seconds(timer: Timer) -> float:
-    return max(0.001, timer.remaining_ms / 1000)
+def _set_timeout(connection: Connection, timer: Timer) -> None:
+    """Let the next call of a connection end at the deadline. Raises: TimeoutError: it is over."""
+    timer.update()
+    if timer.is_expired:
+        raise TimeoutError
+    connection.settimeout(timer.remaining_ms / 1000)
 
 
 def _reason_of(error: ssl.SSLError) -> str:

@@ -223,6 +223,20 @@ def test_slow_or_silent_server_ends_by_the_request_timeout(answer: Callable[[soc
         ask(client(request_ms=200), port)
 
 
+def sip(connection: socket.socket) -> None:
+    """Read the request a piece at a time."""
+    stop = threading.Event()
+    while not stop.wait(0.02) and connection.recv(65536):
+        pass
+
+
+def test_server_that_reads_slowly_ends_by_the_request_timeout() -> None:
+    http, timer, body = client(request_ms=1000), Timer(CLOCK, 60_000), bytes(16_000_000)
+    with server(sip) as (port, _), pytest.raises(RequestTimeout) as raised:
+        http.request("POST", f"http://127.0.0.1:{port}/", timer, setting="a.url", body=body)
+    assert raised.value.elapsed_ms < bound(2500)
+
+
 def test_api_timeout_ends_a_request_before_its_own() -> None:
     with server(silent) as (port, _), pytest.raises(ApiTimeout, match=r"default.api.timeout.ms"):
         ask(client(), port, timeout_ms=200)

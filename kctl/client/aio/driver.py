@@ -9,13 +9,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeGuard
 
-from kctl.client.aio.bridge import await_in_bridge, is_bridged
+from kctl.client.aio.bridge import is_bridged
+from kctl.client.aio.waits import await_future, end_wait
 from kctl.client.awaiting import wakes_of
 from kctl.client.clock import Clock
 from kctl.client.runtime import Driver, Task, Waiter
 
-_LONGEST_MS = 60 * 60 * 1000
-"""Longest single wait: event loops reject waits of centuries."""
 _LAST_STEPS_MS = 1000
 """Longest blocking join of a thread whose loop has ended."""
 
@@ -34,22 +33,18 @@ class _Sleeper:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._wakes = wakes_of(loop)
-        self._future: asyncio.Future[None] | None = None
+        self._future: asyncio.Future[bool] | None = None
 
     def notify(self) -> None:
         self._wakes.post(self._end)
 
     def sleep(self, most_ms: int) -> None:
         self._future = self._loop.create_future()
-        timer = self._loop.call_later(min(most_ms, _LONGEST_MS) / 1000, self._end)
-        try:
-            await_in_bridge(self._future)
-        finally:
-            timer.cancel()
+        await_future(self._future, self._loop.time() + most_ms / 1000)
 
     def _end(self) -> None:
-        if self._future is not None and not self._future.done():
-            self._future.set_result(None)
+        if self._future is not None:
+            end_wait(self._future)
 
 
 class AsyncWaiter:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from kctl.client.aio.bridge import WouldWait, await_in_bridge, is_bridged
+from kctl.client.aio.bridge import WouldWait, is_bridged
 from kctl.client.aio.driver import AsyncDriver
+from kctl.client.aio.waits import await_descriptor
 from kctl.client.clock import Clock, Timer
 from kctl.client.http import Connection, HttpClient, HttpLimits, HttpResponse
 from kctl.client.runtime import Lookup, Resolver
@@ -76,10 +77,8 @@ class AwaitedSocket:
         self._below = secured = context.wrap_socket(self._below, server_hostname=host, do_handshake_on_connect=False)
         self._repeat(secured.do_handshake)
 
-    def sendall(self, data: bytes, /) -> None:
-        left = memoryview(data)
-        while left:
-            left = left[self._repeat(partial(self._below.send, left), is_write=True) :]
+    def send(self, data: memoryview, /) -> int:
+        return self._repeat(partial(self._below.send, data), is_write=True)
 
     def recv_into(self, buffer: memoryview, /) -> int:
         return self._repeat(partial(self._below.recv_into, buffer))
@@ -100,19 +99,7 @@ class AwaitedSocket:
                 self._await(until_s, is_write=True)
 
     def _await(self, until_s: float, *, is_write: bool) -> None:
-        loop, number = asyncio.get_running_loop(), self._below.fileno()
-        ready: asyncio.Future[bool] = loop.create_future()
-
-        def end(is_ready: bool) -> None:
-            if not ready.done():
-                ready.set_result(is_ready)
-
-        add, remove = (loop.add_writer, loop.remove_writer) if is_write else (loop.add_reader, loop.remove_reader)
-        add(number, end, True)
-        timer = loop.call_at(until_s, end, False)
-        try:
-            if not await_in_bridge(ready):
+        loop = asyncio.get_running_loop()
+        while not await_descriptor(self._below.fileno(), until_s, is_write=is_write):
+            if loop.time() >= until_s:
                 raise TimeoutError
-        finally:
-            timer.cancel()
-            remove(number)

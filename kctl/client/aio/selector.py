@@ -2,12 +2,11 @@
 
 import asyncio
 
-from kctl.client.aio.bridge import await_in_bridge, is_bridged
+from kctl.client.aio.bridge import is_bridged
+from kctl.client.aio.waits import await_descriptor
 from kctl.client.clock import Clock
 from kctl.client.network.selector import Selector
 from kctl.client.runtime import IoEvent, SocketOptions
-
-_LONGEST_MS = 60 * 60 * 1000
 
 
 class AwaitedSelector(Selector):
@@ -24,21 +23,5 @@ class AwaitedSelector(Selector):
         left_ms = until_ms - self._now_ms()
         if events or self.was_woken or left_ms <= 0:
             return events
-        self._await_readable(left_ms)
+        await_descriptor(self.fd, asyncio.get_running_loop().time() + left_ms / 1000)
         return super().poll(0)
-
-    def _await_readable(self, most_ms: int) -> None:
-        loop = asyncio.get_running_loop()
-        ready = loop.create_future()
-
-        def end() -> None:
-            if not ready.done():
-                ready.set_result(None)
-
-        loop.add_reader(self.fd, end)
-        timer = loop.call_later(min(most_ms, _LONGEST_MS) / 1000, end)
-        try:
-            await_in_bridge(ready)
-        finally:
-            timer.cancel()
-            loop.remove_reader(self.fd)
