@@ -104,6 +104,7 @@ class HttpClient:
         self._make_context = context
         self._context: ssl.SSLContext | None = None
         self._idle: dict[tuple[str, str, int], Connection] = {}
+        self._is_closed = False
 
     def request(
         self,
@@ -142,6 +143,8 @@ class HttpClient:
         return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
 
     def close(self) -> None:
+        """Close all connections, those of running and later requests at their end."""
+        self._is_closed = True
         for connection in self._idle.values():
             connection.close()
         self._idle.clear()
@@ -159,7 +162,7 @@ class HttpClient:
             response, is_reusable = exchange.run(connection, method, body, headers)
             return response if response.status < 300 else _without_login(response, headers.get("Authorization", ""))
         finally:
-            if is_reusable:
+            if is_reusable and not self._is_closed:
                 self._idle[exchange.parts.scheme, exchange.host, exchange.port] = connection
             else:
                 connection.close()

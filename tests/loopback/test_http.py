@@ -182,6 +182,21 @@ def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> N
     assert len(requests) == 3
 
 
+def test_connection_of_a_request_that_outlives_close_is_closed() -> None:
+    ends: list[bytes] = []
+    http = client()
+
+    def close_and_answer(connection: socket.socket) -> None:
+        http.close()
+        connection.sendall(OK)
+        connection.settimeout(bound(5))
+        ends.append(connection.recv(1))
+
+    with server(close_and_answer, OK) as (port, _):
+        assert [ask(http, port) for _ in range(2)] == [b"ok"] * 2
+    assert (ends, http._idle) == ([b""], {})
+
+
 @pytest.mark.parametrize("begun", [b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"])
 def test_request_whose_response_broke_off_is_not_sent_again(begun: bytes) -> None:
     def break_off(connection: socket.socket) -> None:

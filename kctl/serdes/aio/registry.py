@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 from kctl.client.aio.bridge import WouldWait, awaited, run
 from kctl.client.aio.http import AwaitedHttpClient
 from kctl.client.aio.surroundings import async_runtime
+from kctl.client.errors import IllegalStateError
 from kctl.client.runtime import Runtime
 from kctl.serdes.decoder import Decoder, Form
 from kctl.serdes.encoder import Encoder
@@ -40,7 +41,21 @@ class _SchemaRequests:
         if loading is None:
             loading = self._loads[schema] = asyncio.ensure_future(self.run(call))
             loading.add_done_callback(partial(self._end, schema))
-        await asyncio.shield(loading)
+        try:
+            await asyncio.shield(loading)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if loading.cancelled() and task is not None and not task.cancelling():
+                raise IllegalStateError("the registry was closed while a task waited for a schema") from None
+            raise
+
+    async def end_loads(self) -> None:
+        """Cancel all fetches, and wait for their end."""
+        self._check_loop()
+        loads = list(self._loads.values())
+        for loading in loads:
+            loading.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
 
     def _end(self, schema: Hashable, loading: "asyncio.Task[object]") -> None:
         if self._loads.get(schema) is loading:
@@ -153,8 +168,11 @@ class AsyncRegistry:
         return AsyncRegistrySerde(*made, self._requests)
 
     async def close(self) -> None:
-        """Close the connections to the registry."""
-        self._opened.client.close()
+        """Close the connections to the registry; tasks that wait for a schema get IllegalStateError."""
+        try:
+            await self._requests.end_loads()
+        finally:
+            self._opened.client.close()
 
     async def __aenter__(self) -> Self:
         return self

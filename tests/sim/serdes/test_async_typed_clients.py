@@ -10,7 +10,7 @@ import pytest
 
 from kctl.client import ConsumerRecord, TopicPartition
 from kctl.client.aio.bridge import WouldWait, await_in_bridge, is_bridged
-from kctl.client.errors import ConnectionRefused
+from kctl.client.errors import ConnectionRefused, IllegalStateError
 from kctl.client.http import HttpResponse
 from kctl.serdes import DecodeError, EncodeError, Json, Mapped, RecordDecodeError, Registry, Text, TypedRecord
 from kctl.serdes.aio import (
@@ -208,6 +208,23 @@ def test_tasks_share_one_fetch_and_keep_their_order(http: AwaitedRegistry) -> No
             assert found == [id for id in range(50) if id not in (0, 7)]
             assert [each.partition("one")[2] for each in http.requests[1:]] == ["/schemas/ids/1"]
             assert await registry.client.subjects() == ["t-value"]
+
+    play(body)
+
+
+def test_close_ends_fetches_and_the_tasks_that_wait_for_them(http: AwaitedRegistry) -> None:
+    async def body(cluster: AioCluster) -> None:
+        registry = registry_of(cluster)
+        async with AsyncTypedProducer(cluster.async_producer(), Text(), registry.avro(SCHEMA)) as producer:
+            sends = [asyncio.create_task(producer.send("t", {"id": id}, partition=0)) for id in range(2)]
+            await asyncio.sleep(FETCH_S / 2)
+            sends[0].cancel()
+            await registry.close()
+            assert http.running == 0
+            assert asyncio.all_tasks() <= {asyncio.current_task(), *sends}
+            done = await asyncio.gather(*sends, return_exceptions=True)
+            assert [type(each) for each in done] == [asyncio.CancelledError, IllegalStateError]
+            assert (await producer.send("t", {"id": 1}, partition=0)).offset == 0
 
     play(body)
 
