@@ -33,6 +33,8 @@ from kctl.serdes.errors import (
 
 if TYPE_CHECKING:
     from kctl.client.http import HttpClient, HttpResponse, PlainLogin
+    from kctl.client.network.renewed import Renewal
+    from kctl.client.oauth import AccessToken
 
 AVRO, PROTOBUF, JSON = "AVRO", "PROTOBUF", "JSON"
 LATEST = "latest"
@@ -86,7 +88,8 @@ class SchemaRegistry:
         self._shared: Timer | None = None
         self._config = config
         self._servers = [_server_of(url, config) for url in config.schema_registry_url]
-        self._token: str | None = None
+        self._renewal: Renewal[AccessToken] | None = None
+        """Token of the token endpoint, after the first request."""
 
     @property
     def url(self) -> str:
@@ -192,6 +195,16 @@ class SchemaRegistry:
     def _ask(
         self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
     ) -> "HttpResponse":
+        used = self._renewal
+        response = self._ask_once(server, method, place, body, timer)
+        if response.status == 401 and used is not None:  # a token of an earlier request, no longer accepted
+            self._renewal = None
+            return self._ask_once(server, method, place, body, timer)
+        return response
+
+    def _ask_once(
+        self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
+    ) -> "HttpResponse":
         headers = {"Accept": f"{CONTENT_TYPE}, application/json", **server.headers, **self._bearer(timer)}
         content = None
         if body is not None:
@@ -216,14 +229,35 @@ class SchemaRegistry:
         if config.schema_registry_bearer_auth_identity_pool_id is not None:
             headers["Confluent-Identity-Pool-Id"] = config.schema_registry_bearer_auth_identity_pool_id
         if config.schema_registry_bearer_auth_credentials_source == "OAUTHBEARER":
-            if self._token is None:
-                self._token = self._fetch_token(timer)
-            headers["Authorization"] = f"Bearer {self._token}"
+            headers["Authorization"] = f"Bearer {self._token(timer)}"
         elif config.schema_registry_bearer_auth_token is not None:
             headers["Authorization"] = f"Bearer {config.schema_registry_bearer_auth_token}"
         return headers
 
-    def _fetch_token(self, timer: Timer) -> str:
+    def _token(self, timer: Timer) -> str:
+        """Return the token, or the next one if it is due. If that fails, the current one is used until it expires."""
+        from kctl.client.network.renewed import Renewal  # deferred import: for this login only
+
+        renewal: Renewal[AccessToken] = self._renewal or Renewal()
+        timer.update()
+        asked_at_ms = timer.now_ms
+        if renewal.is_due(asked_at_ms):
+            half = timer.sub(timer.remaining_ms // 2)  # leaves time for the request
+            try:
+                found = self._fetch_token(half if renewal.is_valid(asked_at_ms) else timer)
+            except KafkaError as error:
+                timer.update()
+                renewal.failed(error, timer.now_ms)
+                if not renewal.is_valid(timer.now_ms):
+                    raise
+            else:
+                timer.update()
+                renewal.succeeded(found, asked_at_ms, timer.now_ms)
+        self._renewal = renewal
+        assert renewal.found is not None
+        return renewal.found.value
+
+    def _fetch_token(self, timer: Timer) -> "AccessToken":
         from kctl.client.oauth import ClientCredentials, fetch_token  # deferred import: for this login only
 
         config = self._config
@@ -239,7 +273,7 @@ class SchemaRegistry:
         scope = config.schema_registry_bearer_auth_scope
         wanted = ClientCredentials(url, client_id, client_secret, scope, plain_login=self._plain_login())
         setting = RegistryConfig.schema_registry_bearer_auth_issuer_endpoint_url.name
-        return fetch_token(self._http, wanted, timer, setting=setting).value
+        return fetch_token(self._http, wanted, timer, setting=setting)
 
 
 class _Server(NamedTuple):

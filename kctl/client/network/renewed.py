@@ -40,6 +40,38 @@ class Expiring(Protocol):
 T = TypeVar("T", bound=Expiring)
 
 
+class Renewal(Generic[T]):
+    """The current token or ticket, and when the next one is due. Not thread-safe.
+
+    Attributes:
+        found: the current one, which may have expired.
+        error: error of the last try, if it failed.
+    """
+
+    def __init__(self) -> None:
+        self.found: T | None = None
+        self.error: Exception | None = None
+        self.due_at_ms = self._expires_at_ms = 0
+
+    def is_valid(self, now_ms: int) -> bool:
+        return self.found is not None and now_ms < self._expires_at_ms
+
+    def is_due(self, now_ms: int) -> bool:
+        return not self.is_valid(now_ms) or now_ms >= self.due_at_ms
+
+    def succeeded(self, found: T, asked_at_ms: int, now_ms: int) -> None:
+        self.error = None
+        lifetime_ms = FOREVER_MS if found.lifetime_ms is None else found.lifetime_ms
+        self._expires_at_ms = asked_at_ms + lifetime_ms
+        self.due_at_ms = max(asked_at_ms + int(lifetime_ms * REFRESH_PART), now_ms + LEAST_REFRESH_MS)
+        self.found = found
+
+    def failed(self, error: Exception, now_ms: int) -> None:
+        self.error = error
+        left_ms = self._expires_at_ms - now_ms
+        self.due_at_ms = now_ms + (min(RETRY_MS, max(LEAST_REFRESH_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS)
+
+
 class Renewed(Generic[T]):
     """One token or ticket. Args: fetch: gets one; blocks, and raises KafkaError."""
 
@@ -47,9 +79,7 @@ class Renewed(Generic[T]):
         self._fetch = fetch
         self._clock = clock
         self._lock = threading.Lock()
-        self._found: T | None = None
-        self._refresh_at_ms = self._expires_at_ms = 0
-        self._error: Exception | None = None
+        self._renewal: Renewal[T] = Renewal()
         self._resolver: Resolver | None = None
         self._is_refreshing = False
         self._ended = 0
@@ -65,10 +95,11 @@ class Renewed(Generic[T]):
             self._get_unless(lambda: self._is_valid() or self._ended != ended)
 
     def refresh(self) -> None:
-        self._get_unless(lambda: self._found is not None and self._clock.now_ms() < self._refresh_at_ms)
+        """Get the next one if it is due; until then the current one is used."""
+        self._get_unless(lambda: not self._renewal.is_due(self._clock.now_ms()))
 
     def _is_valid(self) -> bool:
-        return self._found is not None and self._clock.now_ms() < self._expires_at_ms
+        return self._renewal.is_valid(self._clock.now_ms())
 
     def _get_unless(self, is_there: Callable[[], bool]) -> None:
         with self._lock:
@@ -78,20 +109,10 @@ class Renewed(Generic[T]):
             try:
                 found = self._fetch()
             except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
-                self._error = e
-                self._ended += 1
-                now_ms = self._clock.now_ms()
-                left_ms = self._expires_at_ms - now_ms if self._found is not None else 0
-                pause_ms = min(RETRY_MS, max(LEAST_REFRESH_MS, left_ms // 2)) if left_ms > 0 else RETRY_MS
-                self._refresh_at_ms = now_ms + pause_ms
-                return
-            self._error = None
+                self._renewal.failed(e, self._clock.now_ms())
+            else:
+                self._renewal.succeeded(found, asked_at_ms, self._clock.now_ms())
             self._ended += 1
-            lifetime_ms = FOREVER_MS if found.lifetime_ms is None else found.lifetime_ms
-            self._expires_at_ms = asked_at_ms + lifetime_ms
-            due_at_ms = asked_at_ms + int(lifetime_ms * REFRESH_PART)
-            self._refresh_at_ms = max(due_at_ms, self._clock.now_ms() + LEAST_REFRESH_MS)
-            self._found = found
 
     def refresh_with(self, resolver: Resolver) -> None:
         self._resolver = resolver
@@ -108,7 +129,8 @@ class Renewed(Generic[T]):
         self._resolver.run(self.refresh, done)
 
     def next_deadline_at_ms(self) -> int:
-        return FOREVER_MS if self._found is None or self._is_refreshing else self._refresh_at_ms
+        """Return when the next one is due."""
+        return FOREVER_MS if self._renewal.found is None or self._is_refreshing else self._renewal.due_at_ms
 
     def at_hand(self, failure: str) -> T:
         """Return the current one.
@@ -119,8 +141,8 @@ class Renewed(Generic[T]):
             AuthenticationError: no valid one, with the reason.
             LoginServerUnavailable: the server did not respond; the next connection retries.
         """
-        found, error = self._found, self._error
-        if found is not None and self._clock.now_ms() < self._expires_at_ms:
+        found, error = self._renewal.found, self._renewal.error
+        if found is not None and self._is_valid():
             return found
         why = "it has expired" if error is None else str(error)
         hint = error.hint if isinstance(error, TransportError) else ""

@@ -2,10 +2,11 @@
 
 import json
 from base64 import b64decode
+from typing import Any
 
 import pytest
 
-from kctl.client.clock import ManualClock
+from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
 from kctl.client.errors import ConfigError, ConnectionRefused, KafkaError, WrongPeerError
 from kctl.client.http import HttpResponse
@@ -17,7 +18,7 @@ from kctl.serdes.errors import (
     SchemaError,
     SchemaNotFoundError,
 )
-from kctl.serdes.registry import MOST_SCHEMA_CHARS, Reference, Schema
+from kctl.serdes.registry import MOST_SCHEMA_CHARS, Reference, Schema, SchemaRegistry
 from tests.support.registry.in_memory import InMemoryHttp, registry_of
 from tests.support.registry.server import FakeRegistry
 
@@ -73,6 +74,76 @@ def test_user_of_property_or_url_logs_in(http: InMemoryHttp) -> None:
     assert b64decode(http.headers["Authorization"].removeprefix("Basic ")) == b"me:\xff"
     registry_of(http, ManualClock(), bearer_auth_token="t", bearer_auth_logical_cluster="lsrc-1").subjects()
     assert (http.headers["Authorization"], http.headers["target-sr-cluster"]) == ("Bearer t", "lsrc-1")
+
+
+class TokenHttp(InMemoryHttp):
+    """Registry with an endpoint of tokens t1, t2, ..., which are valid for 100 seconds.
+
+    Attributes: rejected: tokens that the registry does not accept. used: token of each request.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"one": FakeRegistry()})
+        self.count = 0
+        self.rejected: set[str] = set()
+        self.used: list[str] = []
+
+    def request(self, method: str, url: str, timer: Timer, **given: Any) -> HttpResponse:
+        if url.startswith("http://tokens"):
+            if isinstance(failure := self.failures.get("tokens"), KafkaError):
+                raise failure
+            self.count += 1
+            return HttpResponse(200, "", {}, b'{"access_token":"t%d","expires_in":100}' % self.count)
+        self.used.append(given["headers"]["Authorization"].removeprefix("Bearer "))
+        if self.used[-1] in self.rejected:
+            return HttpResponse(401, "no", {}, b"")
+        return super().request(method, url, timer, **given)
+
+
+def token_registry_of(http: TokenHttp, clock: ManualClock) -> SchemaRegistry:
+    login = {"credentials_source": "OAUTHBEARER", "issuer_endpoint_url": "http://tokens/token"}
+    login |= {"client_id": "me", "client_secret": "secret"}
+    return registry_of(http, clock, **{f"bearer_auth_{name}": value for name, value in login.items()})
+
+
+def test_token_is_renewed_before_its_end_and_used_until_then_if_that_fails() -> None:
+    http, clock = TokenHttp(), ManualClock()
+    registry = token_registry_of(http, clock)
+    for wait_ms in (0, 79_999, 1):
+        clock.advance(wait_ms)
+        registry.subjects()
+    assert http.used == ["t1", "t1", "t2"]
+    http.failures["tokens"] = ConnectionRefused("connection refused")
+    clock.advance(90_000)
+    registry.subjects()
+    assert http.used[-1] == "t2"
+    clock.advance(10_000)
+    with pytest.raises(ConnectionRefused):
+        registry.subjects()
+    del http.failures["tokens"]
+    registry.subjects()
+    assert http.used[-1] == "t3"
+
+
+def test_token_that_the_registry_rejects_is_replaced_once() -> None:
+    http = TokenHttp()
+    registry = token_registry_of(http, ManualClock())
+    registry.subjects()
+    http.rejected = {"t1"}
+    assert registry.register("s", INT) == 1
+    assert http.used == ["t1", "t1", "t2"]
+    http.rejected = {"t2", "t3"}
+    with pytest.raises(RegistryLoginError):
+        registry.subjects()
+    assert http.used[3:] == ["t2", "t3"]
+
+
+def test_new_token_that_the_registry_rejects_is_not_replaced() -> None:
+    http = TokenHttp()
+    http.rejected = {"t1"}
+    with pytest.raises(RegistryLoginError):
+        token_registry_of(http, ManualClock()).subjects()
+    assert http.count == 1
 
 
 def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemoryHttp) -> None:
