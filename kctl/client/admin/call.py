@@ -5,7 +5,7 @@ from functools import partial
 from itertools import filterfalse
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from kctl.client.admin.unconfirmed import Unconfirmed, is_left_open, with_unknown_outcome
+from kctl.client.admin.unconfirmed import Unconfirmed, is_left_open
 from kctl.client.backoff import ExponentialBackoff
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.clock import Timer, duration_text
@@ -269,20 +269,21 @@ class Call:
 
         Args: keys: the requested items; None: all.
         """
-        found = answer if isinstance(answer, KafkaError) else read(cast("R", answer.response))
-        if isinstance(answer, KafkaError) or isinstance(found, KafkaError):
-            assert isinstance(found, KafkaError)
-            return dict.fromkeys(keys or (), found)
+        if isinstance(answer, KafkaError):
+            return dict.fromkeys(keys or (), answer)
         assert answer.response is not None
-        api = answer.response.NAME
+        found, api = read(cast("R", answer.response)), answer.response.NAME
+        if isinstance(found, KafkaError):
+            return dict.fromkeys(keys or (), self.judged(found, api, answer.node_id))
         items = each_once(found, keys, api, self.name_of(answer.node_id))
-        return {key: self.judged(item, api, answer.node_id) for key, item in items.items()}
+        refused_first = sorted(items.items(), key=lambda item: is_left_open(item[1], api))
+        return {key: self.judged(item, api, answer.node_id) for key, item in refused_first}
 
     def judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
-        """Return an item; errors are marked if the change may have been made."""
-        if not isinstance(item, KafkaError):
-            return item
-        return with_unknown_outcome(item) if is_left_open(item, api) else self._unconfirmed.mark(item, node_id)
+        """Return an item; errors are marked if the change may have been made, as are later errors of the call."""
+        if is_left_open(item, api):
+            self._unconfirmed.left_open(node_id)
+        return self._unconfirmed.mark(item, node_id) if isinstance(item, KafkaError) else item
 
     def name_of(self, node_id: int) -> str:
         return str(self.client.metadata.cluster.node(node_id) or self.client.network.node(node_id))

@@ -1,4 +1,4 @@
-"""Changes of one call that were sent without a response."""
+"""Changes of one call that were sent without a final response."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, UnsupportedVersionError
@@ -57,6 +57,10 @@ class Unconfirmed:
         was_encoded = not isinstance(answer.error, UnsupportedVersionError | LocalProtocolError)
         if answer.response is None and answer.was_sent and was_encoded:
             self._lost[answer.node_id] = None
+
+    def left_open(self, node_id: int) -> None:
+        """Record that a broker may complete a change later."""
+        self._lost[node_id] = None
 
     def has(self, node_id: int) -> bool:
         return node_id in self._in_flight or node_id in self._lost

@@ -6,6 +6,7 @@ import pytest
 
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.admin.unconfirmed import Unconfirmed
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
 from tests.sim.admin.test_commands import Run, with_commands
@@ -55,6 +56,38 @@ def test_change_without_a_response_is_unknown(command: str, monkeypatch: pytest.
         if name != "delete":
             shown = run(check.removeprefix("kctl "))
             assert shown.code == 0 or "No Authorizer is configured" in shown.stderr
+
+    with_commands(use, monkeypatch)
+
+
+TIMED_OUT = {
+    "configs set topic t retention.ms=1": "IncrementalAlterConfigs",
+    "configs set broker 1 log.cleaner.threads=2": "IncrementalAlterConfigs",
+    "groups delete g --execute": "DeleteGroups",
+    "groups reset-offsets g --to-latest --execute": "OffsetCommit",
+    "groups delete-offsets g --topic t --execute": "OffsetDelete",
+    "topics create new": "CreateTopics",
+    "partitions elect --all": "ElectLeaders",
+    "transactions abort t:0 --start-offset 0 --force --execute": "WriteTxnMarkers",
+}
+
+
+@pytest.mark.parametrize("command", TIMED_OUT)
+def test_change_that_brokers_may_complete_later_is_unknown(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        with cluster.producer({"transactional.id": "open"}) as producer:
+            producer.init_transactions(timeout=10)
+            producer.begin_transaction()
+            producer.send("t", b"x", partition=0)
+            producer.flush()
+            cluster.sandbox.create_topic("r", replication_factor=2)
+            cluster.sandbox.move_leader("r", 0, cluster.sandbox.cluster.topics["r"].partitions[0].replicas[1])
+            cluster.sandbox.fail_requests(TIMED_OUT[command], ErrorCode.REQUEST_TIMED_OUT, times=1_000)
+            ended = run(f"{command} --output json")
+            producer.abort_transaction(timeout=10)
+        assert ended.code != 0
+        assert {row["result"] for row in json.loads(ended.stdout)["rows"]} == {"unknown"}
+        assert "; the change may have been made" in ended.stderr
 
     with_commands(use, monkeypatch)
 
