@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.admin_client import nothing_found
+from kctl.cli.admin_client import half_of_rest_s, nothing_found
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row, Value
@@ -122,7 +122,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     errors: list[KafkaError] = []
     group_ids = query.group_ids
     if group_ids is None:
-        listed = admin.list_groups()
+        listed = admin.list_groups(timeout=half_of_rest_s(admin))
         group_ids = list(listed.groups)
         errors += listed.failed.values()
         notes += [f"incomplete: the groups of broker {node} are missing" for node in listed.failed]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kctl.cli.admin_client import half_of_rest_s
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
 from kctl.cli.nearest_names import suggest_groups
@@ -48,7 +49,7 @@ def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] 
     patterns = [word for word in words if len(word) > len("//") and word[0] == word[-1] == "/"]
     if words and not patterns:
         return words
-    listed = admin.list_groups()
+    listed = admin.list_groups(timeout=half_of_rest_s(admin))
     for error in listed.failed.values():
         if missing is None:
             raise error
@@ -79,8 +80,8 @@ def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Resul
 
 
 def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Describe groups; wait for late coordinators for half of the API timeout, to leave time for further calls."""
-    results = admin.describe_groups(group_ids, partial_timeout=admin.config.default_api_timeout_ms / 2000)
+    """Describe groups; wait for late coordinators for half of the remaining time, to leave time for further calls."""
+    results = admin.describe_groups(group_ids, partial_timeout=half_of_rest_s(admin))
     suggest_groups(admin, results.failed)
     return results
 

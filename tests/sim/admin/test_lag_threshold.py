@@ -1,5 +1,7 @@
 """`groups lag --threshold`: 3 means a lag above it, and a lag that cannot be read has the code of its error."""
 
+import json
+
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
@@ -34,6 +36,22 @@ def test_lag_above_the_threshold_and_unknown_lag_have_their_own_codes(
             cluster.sandbox.start_fault(frozen, Fault.FREEZE)
         ended = run_line(cluster, f"groups lag g {options}")
         assert ended.code == code, ended.stderr
+
+    run_with_admin(use)
+
+
+@pytest.mark.parametrize("line", ["groups lag", "groups describe"])
+def test_groups_of_live_brokers_are_shown_if_a_frozen_broker_does_not_list_its_groups(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(cluster: SimCluster, _admin: object) -> None:
+        use_hub(monkeypatch, cluster)
+        cluster.commit("g", {("t", number): 0 for number in range(4)})
+        frozen = next(node_id for node_id in (1, 2, 3) if node_id != cluster.coordinator())
+        cluster.sandbox.start_fault(frozen, Fault.FREEZE)
+        ended = run_line(cluster, f"{line} --output json", api_timeout="5s")
+        assert ended.code == ExitCode.PARTIAL_FAILURE, ended.stderr
+        assert json.loads(ended.stdout)["rows"]
 
     run_with_admin(use)
 
