@@ -53,3 +53,8 @@ def principal_text(config: AdminConfig) -> str:
 def nothing_found(admin: Admin, what: str) -> str:
     """Return the notice of an empty list, which may be due to missing permissions."""
     return f"no {what} found: brokers list only {what} that {principal_text(admin.config)} may describe"
+
+
+def no_offsets_found(admin: Admin) -> str:
+    """Return that a group has no committed offsets, which may be due to missing permissions."""
+    return f"no committed offsets in topics that {principal_text(admin.config)} may describe"

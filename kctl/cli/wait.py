@@ -138,6 +138,7 @@ def _missing_of_topic(info: "TopicInfo", partitions: int, *, in_sync: bool) -> I
 
 
 def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | None) -> str:
+    from kctl.cli.admin_client import no_offsets_found
     from kctl.cli.groups.lag import partition_lags
     from kctl.cli.groups.lag_times import MOST_MARKERS, next_records, without_markers
     from kctl.client.broker_errors import ErrorCode
@@ -155,7 +156,7 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
         return ""
     [lags] = partition_lags(admin, [described]).values()
     if not lags:
-        return "nothing is committed"
+        return no_offsets_found(admin)
     few = [each for each in lags if each.lag is not None and most < each.lag <= MOST_MARKERS]
     records = next_records(admin, few)
     behind = [each for each in without_markers(lags, records) if each.unread is None or each.unread > most]

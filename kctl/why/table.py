@@ -39,7 +39,7 @@ _ONE_OF_THEM: dict[tuple[str, int], str] = {
     ("DescribeConfigs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED): "DescribeConfigs on the cluster",
     ("ListTransactions", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on the topic __transaction_state",
     ("OffsetFetch", ErrorCode.GROUP_AUTHORIZATION_FAILED): "Describe on the group",
-    ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on the topic",
+    ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on its topics",
 }
 """Missing permission by request and error code, for requests that need several."""
 

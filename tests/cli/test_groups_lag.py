@@ -53,7 +53,10 @@ def test_group_without_commits_is_named(own: ServedSandbox) -> None:
     deleted = kctl("groups", "delete-offsets", "g", "--topic", "t", "--execute", "-b", own.bootstrap)
     assert deleted.code == 0, deleted
     ended = lag(own, "g")
-    expected = "kctl groups: group g has no committed offsets and reads no partition\n"
+    expected = (
+        "kctl groups: group g has no committed offsets in topics that User:ANONYMOUS may describe, "
+        "and reads no partition\n"
+    )
     assert (ended.code, ended.stdout, ended.stderr) == (0, b"", expected)
 
 

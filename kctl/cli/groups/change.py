@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kctl.cli.admin_client import open_admin
+from kctl.cli.admin_client import no_offsets_found, open_admin
 from kctl.cli.changes import Consent, after_yes, end_change, result_word
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import CommandError
@@ -145,7 +145,7 @@ def _partitions(
     if not old:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"group {group_id} has no committed offsets to reset",
+            f"group {group_id} has {no_offsets_found(admin)}",
             "choose topics with --topic",
         )
     return dict(old)

@@ -117,7 +117,7 @@ def lag(
             "--threshold",
             min=0,
             metavar="N",
-            help="Exit with 3 if the lag of a partition exceeds N. If kctl cannot read a lag, exit with its error.",
+            help="Exit with 3 if a lag exceeds N or no lag is found. If kctl cannot read a lag, exit with its error.",
         ),
     ] = None,
     rates: Annotated[

@@ -6,7 +6,7 @@ from kctl.cli.admin_client import admin_of
 from kctl.cli.changes import report_failures
 from kctl.cli.formats.listing import Listing, Section, write_listing
 from kctl.cli.formats.rows import Row, Shares
-from kctl.cli.groups.lag import PartitionLag, partition_lags
+from kctl.cli.groups.lag import PartitionLag, no_lag_text, partition_lags
 from kctl.cli.groups.lookup import chosen_groups, find_groups
 from kctl.cli.groups.positions import is_share
 from kctl.cli.options import Common
@@ -36,6 +36,10 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
     )
     if groups:
         write_listing(common.environment, output, listing)
+    if output is Output.TABLE:
+        for group, of_group in groups:
+            if not of_group:
+                common.say(f"{common.environment.program}: {no_lag_text(admin, group.group_id)}")
     errors = [
         *missing,
         *results.failed.values(),
@@ -65,7 +69,7 @@ def _facts(group: GroupDescription, lags: Sequence[PartitionLag]) -> list[tuple[
     ]
     if group.epoch is not None:
         facts += [("epoch", group.epoch), ("target epoch", group.target_epoch)]
-    return [*facts, ("members", len(group.members)), ("lag", _total(lags))]
+    return [*facts, ("members", len(group.members)), ("lag", _total(lags) if lags else None)]
 
 
 def _total(lags: Iterable[PartitionLag]) -> str:

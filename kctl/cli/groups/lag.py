@@ -6,7 +6,7 @@ If either is unknown, there is a note and no number.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.admin_client import half_of_rest_s
+from kctl.cli.admin_client import half_of_rest_s, no_offsets_found
 from kctl.cli.groups.positions import is_share
 from kctl.client.admin import EARLIEST, LATEST, Admin, GroupDescription, MemberDescription, OffsetAndMetadata, Results
 from kctl.client.broker_errors import ErrorCode
@@ -187,6 +187,10 @@ def partition_lag(
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
     note = f"{start - committed} of them were deleted: the log starts at {start}" if committed < start else ""
     return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None, start)
+
+
+def no_lag_text(admin: Admin, group_id: str) -> str:
+    return f"group {group_id} has {no_offsets_found(admin)}, and reads no partition"
 
 
 def short(error: KafkaError) -> str:

@@ -9,7 +9,7 @@ from kctl.cli.failures import explain
 from kctl.cli.formats.rows import Row, Value
 from kctl.cli.groups import lag_rates, lag_times
 from kctl.cli.groups.describe import partition_row
-from kctl.cli.groups.lag import PartitionLag, partition_lags
+from kctl.cli.groups.lag import PartitionLag, no_lag_text, partition_lags
 from kctl.cli.groups.lag_rates import LagRates, LagSamples
 from kctl.cli.groups.lag_times import LagTimes
 from kctl.cli.groups.lookup import chosen_groups, describe_in_half, late_lines
@@ -57,6 +57,7 @@ class LagLook(NamedTuple):
         errors: failed requests; notes: lines about them and the threshold.
         has_found: whether any group was described.
         is_above: whether a partition is above the threshold, or None.
+        is_measured: whether a lag was found, of each given group.
     """
 
     lags: list[PartitionLag]
@@ -66,6 +67,7 @@ class LagLook(NamedTuple):
     notes: list[str]
     has_found: bool
     is_above: bool | None
+    is_measured: bool
 
     def rows(self) -> list[Row]:
         return [self._row(lag) for lag in self.lags]
@@ -152,19 +154,23 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     if query.group_ids is None and not groups and not errors:
         notes.append(nothing_found(admin, "groups"))
     if query.group_ids is not None:
-        idle = [each.group_id for each in groups if not by_group.get(each.group_id)]
-        notes += [f"group {group_id} has no committed offsets and reads no partition" for group_id in idle]
-    return LagLook(lags, times, rates, errors, notes, bool(groups) or query.group_ids is None, is_above)
+        notes += [no_lag_text(admin, group_id) for group_id in by_group if not by_group[group_id]]
+    has_found = bool(groups) or query.group_ids is None
+    is_measured = bool(lags) and (query.group_ids is None or all(by_group.values()))
+    return LagLook(lags, times, rates, errors, notes, has_found, is_above, is_measured)
 
 
 def code_of(look: LagLook, code: int) -> int:
     """Return the exit code of a sample, given the code of its errors.
 
-    With a threshold, 3 means that a partition is above it; otherwise an unknown lag has the code of its error.
+    With a threshold, 3 means that a partition is above it, or that no lag was found; otherwise an unknown lag has the
+    code of its error.
     """
-    if look.is_above:
-        return ExitCode.PARTIAL_FAILURE
-    return code if look.is_above is None or not look.errors else explain(look.errors[0]).code
+    if look.is_above is None:
+        return code
+    if not look.is_above and look.errors:
+        return explain(look.errors[0]).code
+    return ExitCode.OK if look.is_measured and not look.is_above else ExitCode.PARTIAL_FAILURE
 
 
 def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -> dict[str, list[int]] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kctl.cli import click
-from kctl.cli.admin_client import open_admin
+from kctl.cli.admin_client import nothing_found, open_admin
 from kctl.cli.changes import Consent, after_yes, checking, report_failures, say_dry_run, word_of
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, write_listing
@@ -45,7 +45,8 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
     if needed and unclean:
         say_dry_run(common, f"{counted(len(needed), 'partition')} would get a leader, and records may be lost")
     if not needed:
-        common.say(f"{common.environment.program}: no election is needed")
+        text = "no election is needed" if found else nothing_found(admin, "topics")
+        common.say(f"{common.environment.program}: {text}")
     return ExitCode.OK
 
 

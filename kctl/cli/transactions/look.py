@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.admin_client import admin_of
+from kctl.cli.admin_client import admin_of, nothing_found
 from kctl.cli.changes import report_failures
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import Failure
@@ -68,7 +68,7 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
         missing = Failure(ExitCode.PARTIAL_FAILURE, f"incomplete list: the transactions of broker {node} are missing")
         common.environment.say_failure(missing, is_error=False)
     if not rows and not listed.failed:
-        which = "no transaction matches" if any(wanted) else "no transactional.id has been used"
+        which = "no transaction matches" if any(wanted) else nothing_found(admin, "transactional.ids")
         common.say(f"{_program(common)}: {which}")
     return report_failures(common, True, list(listed.failed.values()))
 
@@ -147,9 +147,9 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
     if not transactions and not errors:
         running = len(found.transactions)
         more = f"; {counted(running, 'open transaction')} running" if running else ""
-        common.say(
-            f"{_program(common)}: no hanging transactions found ({counted(len(partitions), 'partition')} checked){more}"
-        )
+        checked = f"no hanging transactions found ({counted(len(partitions), 'partition')} checked){more}"
+        is_hidden = not partitions and not topics and broker is None
+        common.say(f"{_program(common)}: {nothing_found(admin, 'topics') if is_hidden else checked}")
     return report_failures(common, True, errors)
 
 

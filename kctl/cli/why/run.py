@@ -126,10 +126,12 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
     )
     write_diagnosis(common, output, aim.subject, looks, diagnosis)
     code = exit_code(diagnosis)
-    sees_all = selection.groups is None and selection.topics is None
-    if sees_all and not looks.now.topics and not looks.now.groups:
-        what = f"{principal_text(admin.config)} sees 0 topics and 0 groups: nothing about them was checked"
-        common.say(f"{common.environment.program}: {what}")
+    seen = {"topics": looks.now.topics} if selection.topics is None else {}
+    seen |= {"groups": looks.now.groups} if selection.groups is None else {}
+    if seen and not any(seen.values()) and not any(gap.request == "Metadata" for gap in looks.now.gaps):
+        what = " and ".join(f"0 {name}" for name in seen)
+        text = f"{principal_text(admin.config)} sees {what}: nothing about them was checked"
+        common.say(f"{common.environment.program}: {text}")
         return code or ExitCode.PARTIAL_FAILURE
     return code
 

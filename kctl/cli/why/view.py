@@ -243,8 +243,9 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield a line for each reason; a broker, missing permission or finding appears once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
-        right = _right(unchecked)
-        reason = unchecked.gap.reason if right is None else f"permission {right} is missing"
+        gap, right = unchecked.gap, _right(unchecked)
+        is_refused = right is not None and gap.reason == str(gap.error)
+        reason = f"permission {right} is missing" if is_refused else gap.reason
         by_reason.setdefault(reason, []).append(unchecked)
     named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:

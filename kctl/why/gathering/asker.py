@@ -11,6 +11,7 @@ from kctl.client.broker_errors import ErrorCode
 from kctl.client.clock import Clock, Timer, duration_text
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import (
+    AuthorizationError,
     BrokerError,
     CorruptBatchError,
     KafkaError,
@@ -110,14 +111,14 @@ class Asker:
         """Return the successful items, and record a gap for each kind of error.
 
         Args: selected: items that the user specified.
-        Raises: KafkaError: a selected item does not exist.
+        Raises: KafkaError: a selected item does not exist, or may not be described.
         """
         results = self.ask(request, of, call)
         if results is None:
             return {}
         first: dict[str, tuple[K, KafkaError, int]] = {}
         for key, error in results.failed.items():
-            if key in selected and is_missing(error):
+            if key in selected and (is_missing(error) or isinstance(error, AuthorizationError)):
                 raise error
             if isinstance(error, BrokerError) and error.code in _GONE:
                 continue

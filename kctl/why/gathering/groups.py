@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from kctl.client.admin import GroupDescription
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.wording import counted
 from kctl.pipeline.mirrored_offsets import is_of_mirror
 from kctl.why.gathering.asker import BUDGET_SPENT, Asker
@@ -12,6 +13,7 @@ FIRST_GROUPS, MORE_GROUPS = 100, 10
 """Number of groups in the first call for offsets, which estimates the cost, and growth factor of later calls."""
 MOST_REQUESTS_EACH = 2
 """Requests for each group if coordinators support only one group in a request."""
+NO_OFFSETS = "no committed offsets, or permission Describe on its topics is missing"
 
 
 def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:
@@ -66,9 +68,21 @@ def _with_offsets(asker: Asker, described: dict[str, GroupDescription]) -> dict[
         lambda s: asker.admin.list_offsets_of_groups(names, timeout=s),
     )
     found: dict[str, GroupLook] = {}
+    empty: list[str] = []
     for group_id, of_group in results.items():
+        if not of_group.done and not of_group.failed and not _may_lack_offsets(described[group_id]):
+            empty.append(f"group {group_id}")
         for error in list(of_group.failed.values())[:1]:
             asker.gap("OffsetFetch", f"group {group_id}", error)
         committed = {tp: each for tp, each in of_group.done.items() if not is_of_mirror(each)}
         found[group_id] = GroupLook(described[group_id], committed)
+    if empty:
+        of = empty[0] if len(empty) == 1 else counted(len(empty), "group")
+        hidden = broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"list the offsets of {of}")
+        asker.gaps.append(Gap("OffsetFetch", of, hidden, NO_OFFSETS))
     return found
+
+
+def _may_lack_offsets(group: GroupDescription) -> bool:
+    """Return whether a group can exist without offsets, so that brokers have probably hidden none."""
+    return bool(group.members) or group.type == "share"

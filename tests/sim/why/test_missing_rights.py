@@ -57,7 +57,6 @@ DENIED = (
         "Describe on the cluster",
         frozenset({"DescribeLogDirs", "DescribeQuorum", "ListPartitionReassignments"}),
     ),
-    Denied(_T.GROUP, "g", _O.DESCRIBE, "Describe on the group", frozenset({"DescribeGroups"})),
 )
 
 

@@ -41,7 +41,7 @@ def drawn_lag(columns: int, height: int = 24, looks: int = LOOKS) -> list[Text]:
     rates: dict[Key, LagRates] = {}
     for at in range(looks):
         rates = samples.add(lags(at), at * 5000)
-    look = LagLook(lags(looks - 1), {}, rates, [], [], True, False)
+    look = LagLook(lags(looks - 1), {}, rates, [], [], True, False, True)
     return draw(look, samples, plain_summary(look, 0), columns, height)
 
 
