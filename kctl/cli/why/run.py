@@ -1,6 +1,6 @@
 """Execution of `kctl why`: one or two samples, diagnosis, output and exit code."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -126,8 +126,11 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
     )
     write_diagnosis(common, output, aim.subject, looks, diagnosis)
     code = exit_code(diagnosis)
-    seen = {"topics": looks.now.topics} if selection.topics is None else {}
-    seen |= {"groups": looks.now.groups} if selection.groups is None else {}
+    seen: dict[str, Mapping[str, object]] = {}
+    if selection.topics is None:
+        seen["topics"] = looks.now.topics
+    if selection.groups is None:
+        seen["groups"] = looks.now.groups
     if seen and not any(seen.values()) and not any(gap.request == "Metadata" for gap in looks.now.gaps):
         what = " and ".join(f"0 {name}" for name in seen)
         text = f"{principal_text(admin.config)} sees {what}: nothing about them was checked"

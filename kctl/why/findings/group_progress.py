@@ -141,7 +141,7 @@ def _poison(
     if not reasons:
         return None
     worst = max(reasons, key=lambda tp: looks.lag(group, tp) or 0)
-    member, committed = group.owners[worst], group.committed[worst]
+    committed = group.committed[worst]
     assert committed is not None
     shape = looks.now.shapes[worst, committed.offset]
     read: dict[str, Value] = {"reason": reasons[worst]}

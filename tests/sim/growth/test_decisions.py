@@ -6,7 +6,7 @@ import pytest
 
 from kctl.cli.partitions.plan import Wish, _chosen
 from kctl.cli.partitions.planner import Goal, make_plan
-from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMetadata, OffsetAndTimestamp, RecordShape
+from kctl.client.admin import GroupDescription, MemberDescription, OffsetAndMetadata, OffsetAndTimestamp
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.client.errors import KafkaError
 from kctl.why import Diagnosis, Looks, Scope, diagnose
@@ -53,16 +53,15 @@ def _group(tp: TopicPartition) -> GroupLook:
 
 def slow_group_of(n: int) -> Callable[[], Diagnosis]:
     """Return the diagnosis of a group of n members, each of which falls behind in a topic."""
-    return _compared(n, 1, {})
+    return _compared(n, 1, None)
 
 
 def stuck_group_of(n: int) -> Callable[[], Diagnosis]:
     """Return the diagnosis of a group of n members, each of which is stuck at a record that cannot be read."""
-    tps = [TopicPartition(f"t{number}", 0) for number in range(n)]
-    return _compared(n, 0, dict.fromkeys(tps, KafkaError("corrupt")))
+    return _compared(n, 0, KafkaError("corrupt"))
 
 
-def _compared(n: int, read: int, shapes: dict[TopicPartition, RecordShape | KafkaError]) -> Callable[[], Diagnosis]:
+def _compared(n: int, read: int, shape: KafkaError | None) -> Callable[[], Diagnosis]:
     tps = [TopicPartition(f"t{number}", 0) for number in range(n)]
     members = tuple(
         MemberDescription(f"m{number}", None, f"c{number}", "h", (tp,), (tp.topic,)) for number, tp in enumerate(tps)
@@ -72,6 +71,7 @@ def _compared(n: int, read: int, shapes: dict[TopicPartition, RecordShape | Kafk
     def look(wall_ms: int, committed: int, end: int) -> Look:
         ends = {tp: OffsetAndTimestamp(end, -1) for tp in tps}
         group = GroupLook(description, {tp: OffsetAndMetadata(committed) for tp in tps})
+        shapes = {} if shape is None else {(tp, committed): shape for tp in tps}
         return Look(wall_ms, groups={"g": group}, ends=ends, stable_ends=ends, shapes=shapes)
 
     looks = Looks(look(WALL_MS, read, 10_000), look(WALL_MS - 60_000, 0, 10))
