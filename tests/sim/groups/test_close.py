@@ -188,6 +188,16 @@ def test_result_is_uncommitted_after_a_commit_async_that_failed_for_good_until_a
     play(cluster, body)
 
 
+def test_result_ignores_a_failed_commit_of_a_partition_that_is_no_longer_assigned(cluster: GroupCluster) -> None:
+    def body() -> None:
+        member = Member(cluster, enable_auto_commit=False)
+        member.consumer.commit_async({TopicPartition("no-such-topic", 0): 1})
+        member.consumer.poll(1)
+        assert member.close()[1] == (True, True, None)
+
+    play(cluster, body)
+
+
 # --- how long it takes ------------------------------------------------------------------------------------------------
 
 

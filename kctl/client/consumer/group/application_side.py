@@ -159,6 +159,7 @@ class GroupSide:
         self._data.settle()
         self._mailbox.drain()
         held = self._subscription.assignment
+        self.callbacks.keep_failures(frozenset(held))
         if self.commits_itself:
             self._commit_positions(held)
         errors: list[BaseException] = []
@@ -235,7 +236,6 @@ class GroupSide:
         listener, errors, steps = self._listener, update.errors, update.steps
         steps.append(self.poll_ended)  # the listener's time counts for max.poll.interval.ms
         if lost:
-            steps.append(lambda: self.callbacks.forget_failures(lost))
             steps.append(lambda: _call(listener.on_partitions_lost, lost, errors))
         if revoked:
             if self.commits_itself:

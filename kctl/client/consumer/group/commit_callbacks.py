@@ -1,6 +1,6 @@
 """CommitCallbacks: `commit_async` calls in flight and their pending callbacks, on the application thread."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
@@ -42,9 +42,13 @@ class CommitCallbacks:
             self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if commit_id != event.commit_id}
 
     def forget_failures(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Forget failed commits of partitions that were committed by a call, or lost."""
+        """Forget failed commits of partitions that a call has committed since."""
         for tp in topic_partitions:
             self._failed.pop(tp, None)
+
+    def keep_failures(self, held: Collection[TopicPartition]) -> None:
+        """Forget failed commits of partitions that are no longer assigned."""
+        self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if tp in held}
 
     def run(self) -> None:
         """Run pending callbacks, again after a KeyboardInterrupt."""
