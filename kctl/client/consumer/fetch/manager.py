@@ -139,14 +139,9 @@ class FetchManager:
             self._held_bytes -= state.consumed(next_offset)
 
     def stop(self, now_ms: int, deadline_at_ms: int) -> None:
-        fetching = frozenset(self._requests.in_flight)
+        fetching, timeout_ms = frozenset(self._requests.in_flight), self._config.request_timeout_ms
         self._close = SessionsClose(
-            self._requests.sessions,
-            self._leaders,
-            fetching,
-            now_ms=now_ms,
-            deadline_at_ms=deadline_at_ms,
-            request_timeout_ms=self._config.request_timeout_ms,
+            self._requests.sessions, self._leaders, fetching, timeout_ms, now_ms=now_ms, deadline_at_ms=deadline_at_ms
         )
 
     def is_stopped(self, now_ms: int) -> bool:

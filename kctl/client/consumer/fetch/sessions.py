@@ -164,10 +164,10 @@ class SessionsClose:
         sessions: FetchSessions,
         leaders: Leaders,
         fetching: Container[int],
+        request_timeout_ms: int,
         *,
         now_ms: int,
         deadline_at_ms: int,
-        request_timeout_ms: int,
     ) -> None:
         self._request_timeout_ms = request_timeout_ms
         self._deadline_at_ms = min(deadline_at_ms, now_ms + SESSIONS_CLOSE_MS)
