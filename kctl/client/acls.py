@@ -15,7 +15,7 @@ CLUSTER_NAME = "kafka-cluster"
 
 
 class _Code(IntEnum):
-    """A number of Kafka; unknown ones are UNKNOWN, as in Java."""
+    """A number of Kafka; an unknown number is UNKNOWN, as in Java."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:  # noqa: ARG003 - enum's signature
@@ -23,7 +23,7 @@ class _Code(IntEnum):
 
     @property
     def word(self) -> str:
-        """Spelling for users: `transactional-id`."""
+        """Name for users, such as `transactional-id`."""
         return self.name.lower().replace("_", "-")
 
 
@@ -41,7 +41,7 @@ class AclResourceType(_Code):
 
 
 class PatternType(_Code):
-    """Kind of a rule's resource name; ANY and MATCH occur only in filters."""
+    """How a rule's resource name is compared; ANY and MATCH occur only in filters."""
 
     UNKNOWN = 0
     ANY = 1
@@ -86,7 +86,7 @@ IMPLIED_BY: dict[AclOperation, frozenset[AclOperation]] = {
     ),
     AclOperation.DESCRIBE_CONFIGS: frozenset({AclOperation.ALTER_CONFIGS, AclOperation.DESCRIBE_CONFIGS}),
 }
-"""Operations that other allowed ones imply; denials imply nothing."""
+"""Operations that imply the key if they are allowed; denied operations imply nothing."""
 SUPPORTED_OPERATIONS: dict[AclResourceType, frozenset[AclOperation]] = {
     AclResourceType.TOPIC: frozenset(
         {
@@ -133,7 +133,7 @@ class AclRule(NamedTuple):
     """A rule: Kafka's AclBinding.
 
     Attributes:
-        principal: type and name: `User:ann`; `User:*` is everyone.
+        principal: type and name, such as `User:ann`; `User:*` is everyone.
         host: client address, or `*`.
     """
 
@@ -154,7 +154,7 @@ class AclRule(NamedTuple):
         )
 
     def covers(self, resource_type: AclResourceType, name: str) -> bool:
-        """Return whether the rule is about a resource."""
+        """Return whether the rule is about this resource."""
         if self.resource_type is not resource_type:
             return False
         if self.pattern_type is PatternType.PREFIXED:
@@ -162,16 +162,16 @@ class AclRule(NamedTuple):
         return self.pattern_type is PatternType.LITERAL and self.resource_name in (name, WILDCARD)
 
     def applies_to(self, operation: AclOperation) -> bool:
-        """Return whether the rule is about an operation: by name, `all`, or implication."""
+        """Return whether the rule is about this operation: by name, by `all`, or by implication."""
         if self.operation in (AclOperation.ALL, operation):
             return True
         return self.permission is AclPermission.ALLOW and self.operation in IMPLIED_BY.get(operation, ())
 
 
 class AclFilter(NamedTuple):
-    """Filter of rules: None and ANY match everything. Kafka's AclBindingFilter.
+    """Filter of rules: Kafka's AclBindingFilter. None and ANY match everything.
 
-    Attributes: pattern_type: MATCH: every rule about the named resource, including prefixes and wildcards.
+    Attributes: pattern_type: MATCH selects all rules about the named resource, including prefixes and wildcards.
     """
 
     resource_type: AclResourceType = AclResourceType.ANY
@@ -184,7 +184,7 @@ class AclFilter(NamedTuple):
 
     @classmethod
     def of(cls, rule: AclRule) -> "AclFilter":
-        """Return the filter of exactly one rule."""
+        """Return the filter that matches exactly this rule."""
         return cls(*rule)
 
     def matches(self, rule: AclRule) -> bool:
@@ -208,7 +208,7 @@ class AclFilter(NamedTuple):
 
 
 class AclRequest(NamedTuple):
-    """An operation to authorize; host `*` is a host without rules."""
+    """An operation to authorize. Attributes: host: client address; `*` is a host that no rule names."""
 
     principal: str
     operation: AclOperation
@@ -218,7 +218,7 @@ class AclRequest(NamedTuple):
 
 
 class AclDecision(NamedTuple):
-    """Decision of an authorizer; `rule`: None for super users or without rules."""
+    """Decision of an authorizer. Attributes: rule: decisive rule; None for super users, or if no rule applies."""
 
     is_allowed: bool
     rule: AclRule | None

@@ -1,6 +1,6 @@
-"""Checks of arguments of public methods, by their annotations, on the caller's thread.
+"""Checks of the arguments of public methods by their annotations, on the caller's thread.
 
-Aware datetimes become milliseconds. Methods check the meaning of values.
+Datetimes with a time zone become milliseconds. The methods themselves check the meaning of values.
 """
 
 import re
@@ -55,22 +55,22 @@ BOUNDS = {
         INT32,
     ),
 }
-"""Bounds of integers by the name of parameter or field; others have 64 bits."""
+"""Bounds of integers by the name of the parameter or field; other integers have 64 bits."""
 LONGEST_STRING_BYTES = 2**15 - 1
-"""Longest string on the wire."""
+"""Maximum length of a string in the protocol."""
 _LONGEST_SHOWN = 80
 _SECRET = re.compile("password|secret|token|jaas|ssl.*key", re.IGNORECASE)
 _TIMEOUTS = ("timeout", "partial_timeout")
 """Parameters that `clock.to_timeout_ms` checks."""
 NOT_LISTS = (str, bytes, bytearray, memoryview)
-"""Types with length and items that are a single value."""
+"""Types that have a length and items, but are a single value."""
 
 
 class Kind(NamedTuple):
     """Values that an annotation accepts.
 
     Attributes:
-        noun, plural: names in errors.
+        noun, plural: names of such values in errors.
         fits: returns whether a value is of this kind, regardless of its contents.
         taken: checks the contents, and returns the argument for the method.
     """
@@ -89,7 +89,7 @@ class Kind(NamedTuple):
 def checked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """Decorate a method to check its arguments by their annotations, except timeouts.
 
-    Strings and bytes are not lists; iterators are read once.
+    Strings and bytes do not count as lists; iterators are read once.
     """
 
     @wraps(method)
@@ -110,7 +110,7 @@ def check(parameter: str, given: Any, annotation: Any) -> Any:
 
 
 def instant_ms(parameter: str, given: int | datetime) -> int:
-    """Return an aware datetime as ms since the epoch, and integers unchanged. Raises: TypeError, ValueError."""
+    """Return an aware datetime as ms since the epoch, and an integer unchanged. Raises: TypeError, ValueError."""
     found: int = check(parameter, given, int | datetime)
     return found
 
@@ -121,7 +121,7 @@ def wrong_type(where: str, given: Any, noun: str) -> TypeError:
 
 
 def shown(where: str, given: Any) -> str:
-    """Return a shortened value for errors; only the type of secrets and large objects."""
+    """Return a shortened value for errors; of secrets and other types, only the name of the type."""
     if _SECRET.search(where) or not isinstance(given, str | bytes | int | float | datetime | NoneType):
         return f"{type(given).__name__}"
     text = ascii(given) if isinstance(given, str | bytes) else repr(given)
@@ -256,7 +256,6 @@ def _row(kinds: list[Kind], where: str, given: tuple[Any, ...]) -> tuple[Any, ..
 
 
 def _values(kinds: dict[str, Kind], where: str, given: Any) -> Any:
-    """Return a NamedTuple with checked fields."""
     changed = {}
     for field, kind in kinds.items():
         value = getattr(given, field)

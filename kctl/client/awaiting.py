@@ -1,4 +1,4 @@
-"""Callbacks and asyncio waits for futures, which are done when `outcome` is set."""
+"""Callbacks and asyncio waits for futures. A future is done when its `outcome` is set."""
 
 import logging
 from collections import deque
@@ -18,7 +18,7 @@ class DoneCallback:
 
     def __init__(self, future: Any, callback: Callable[[Any], object]) -> None:
         self._pending = [(future, callback)]
-        """Emptied by the thread that calls; the loop and the caller may both notify."""
+        """One entry; the thread that removes it runs the callback, because the loop and the caller may both notify."""
 
     def notify(self) -> None:
         with suppress(IndexError):
@@ -30,9 +30,9 @@ class DoneCallback:
 
 
 def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
-    """Call a function with a future: on the network loop when it is done, or immediately.
+    """Call a function with a future: on the network loop when the future is done, or immediately if it is.
 
-    Raises: TypeError: not a function. IllegalStateError: the future belongs to a forked parent.
+    Raises: TypeError: `callback` is not a function. IllegalStateError: the future belongs to the parent of a fork.
     """
     if not callable(callback):
         raise TypeError(f"callback must be a function, not {type(callback).__name__}")
@@ -45,12 +45,17 @@ def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:
 
 
 MOST_AT_ONCE = 256
-"""Number of functions that one turn of an event loop runs: thousands of acknowledgments may arrive together, and each
-lets a task run."""
+"""Number of functions to run in one turn of an event loop.
+
+Thousands of acknowledgments may arrive together, and each lets a task run.
+"""
 
 
 class LoopWakes:
-    """Functions of other threads for an event loop, which is woken once for several. `loop` is a weak reference."""
+    """Functions that other threads post to an event loop, which is woken once for several.
+
+    Attributes: loop: weak reference to the event loop.
+    """
 
     __slots__ = ("_is_called", "_posted", "loop")
 
@@ -80,11 +85,11 @@ class LoopWakes:
 
 
 _wakes: list[LoopWakes] = []
-"""Queues of event loops. If threads add in parallel, an entry may be lost and is created again."""
+"""One LoopWakes per event loop. If two threads add in parallel, an entry may be lost and is created again."""
 
 
 def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
-    """Return the queue of a running event loop; its thread only."""
+    """Return the LoopWakes of a running event loop; only the loop's thread may call it."""
     for wakes in _wakes:
         if wakes.loop() is loop:
             return wakes
@@ -124,6 +129,6 @@ def wait_in_asyncio(future: Any) -> Generator[Any, None, None]:
 
 
 def await_result(future: Any) -> Generator[Any, None, Any]:
-    """Wait and return the result. Not compiled: mypyc's generators cancel waits by a deprecated call."""
+    """Wait and return the result. It is not compiled, because generators of mypyc cancel waits by a deprecated call."""
     yield from wait_in_asyncio(future)
     return future.result(0)

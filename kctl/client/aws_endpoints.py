@@ -1,6 +1,6 @@
-"""Requests of botocore to AWS's credential services without TLS (instance metadata, containers), by HttpClient.
+"""HTTP client of botocore for AWS's credential services without TLS (instance metadata, containers).
 
-Anybody on the network path can respond, and botocore limits neither size nor time.
+Anybody on the network path can respond, and botocore itself limits neither size nor time.
 
 Source: botocore.utils.InstanceMetadataFetcher, ContainerMetadataFetcher.
 """
@@ -14,11 +14,11 @@ from kctl.client.runtime import Resolver
 
 MOST_RESPONSE_BYTES = 256 * 1024
 _ALLOWED = PlainLogin("", is_allowed=True)
-"""botocore checks the address: without TLS it must be loopback or link-local."""
+"""botocore checks that an address without TLS is loopback or link-local."""
 
 
 def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) -> None:
-    """Limit size and time of responses of a botocore session's credential services.
+    """Limit the size and time of responses from the credential services of a botocore session.
 
     Each request has its fetcher's timeout, from the DNS query to the last byte.
     """
@@ -32,9 +32,9 @@ def bound_credential_services(session: Any, clock: Clock, resolver: Resolver) ->
 
 
 class _BoundedSession:
-    """The used part of botocore's URLLib3Session, without redirects and proxies.
+    """The part of botocore's URLLib3Session that is used, without redirects and proxies.
 
-    Args: secure: session for https, whose server has proven its name.
+    Args: secure: session for https, in which the server proves its name.
     """
 
     def __init__(self, secure: Any, clock: Clock, resolver: Resolver, timeout_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect as OAUTHBEARER token.
+"""Tokens for Amazon MSK with IAM: a presigned URL of kafka-cluster:Connect is the OAUTHBEARER token.
 
 Credentials come from boto3 if installed, otherwise from the environment. Source: AWS Signature Version 4, query
 parameters; aws-msk-iam-sasl-signer.
@@ -47,7 +47,7 @@ def msk_token(credentials: AwsCredentials, region: str, wall_ms: int) -> AccessT
 def presigned_query(
     credentials: AwsCredentials, host: str, parameters: Mapping[str, str], service: str, region: str, wall_ms: int
 ) -> str:
-    """Return the signed query (SigV4) of a GET of `https://HOST/`."""
+    """Return the signed query string (SigV4) for a GET of `https://HOST/`."""
     moment = datetime.fromtimestamp(wall_ms / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{moment[:8]}/{region}/{service}/aws4_request"
     given = {
@@ -70,7 +70,7 @@ def presigned_query(
 
 
 def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> AwsCredentials:
-    """Return the credentials of the environment, a profile, or a credential service. Raises: AuthenticationError."""
+    """Return credentials of the environment, a profile, or a credential service. Raises: AuthenticationError."""
     try:
         import botocore.session  # extra `aws`
     except ImportError:
@@ -88,7 +88,7 @@ def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> A
 
 
 def _checked(given: AwsCredentials) -> AwsCredentials:
-    """Return credentials; services may send other types than strings. Raises: AuthenticationError."""
+    """Return the credentials. Raises: AuthenticationError: a service has sent another type than a string."""
     for name, value in given._asdict().items():
         if not (isinstance(value, str) or (value is None and name == "session_token")):
             raise AuthenticationError(f"AWS credentials: the {name.replace('_', ' ')} is not a string")

@@ -6,9 +6,9 @@ JITTER = 0.2
 
 
 class ExponentialBackoff:
-    """Wait that doubles from `initial_ms` to `max_ms`, with random `jitter`, never above `max_ms`.
+    """Wait that doubles from `initial_ms` to `max_ms`, with random `jitter`, and never exceeds `max_ms`.
 
-    Source: KIP-580, Java ExponentialBackoff; as there, constant without jitter if max_ms <= initial_ms.
+    Source: KIP-580, Java ExponentialBackoff. As in Java, it is constant and has no jitter if max_ms <= initial_ms.
     """
 
     __slots__ = ("_initial_ms", "_jitter", "_max_exponent", "_max_ms", "_rng")
@@ -21,7 +21,7 @@ class ExponentialBackoff:
         self._max_exponent = math.log(max_ms / max(initial_ms, 1), BASE) if max_ms > initial_ms else 0.0
 
     def backoff_ms(self, attempts: int) -> int:
-        """Return the wait after `attempts` earlier waits."""
+        """Return the wait in ms. Args: attempts: number of earlier waits."""
         if self._max_exponent == 0.0:
             return self._initial_ms
         exponent = min(attempts, self._max_exponent)

@@ -1,7 +1,7 @@
 """Clock and Timer: the only module that reads the time.
 
-Starts of limits are rounded up (`start_ms`), checks down (`now_ms`), so a limit is never early and less than one
-millisecond late. In virtual time both are equal.
+The start of a timeout is rounded up (`start_ms`) and later readings down (`now_ms`), so a timeout is never early and
+less than one millisecond late. In virtual time, both are equal.
 """
 
 import math
@@ -10,11 +10,11 @@ from datetime import timedelta
 from typing import Protocol
 
 FOREVER_MS = 2**53
-"""Time without end; its sum with any instant is an exact integer."""
+"""Time without end. Its sum with any time is still an exact integer in a float."""
 
 
 def duration_text(duration_ms: int) -> str:
-    """Return `250ms`, `1.2s`, `5s`, `1m30s`: two digits or whole seconds."""
+    """Return a duration such as `250ms`, `1.2s`, `5s`, or `1m30s`."""
     if duration_ms < 1000:
         return f"{duration_ms}ms"
     tenths = (duration_ms + 50) // 100
@@ -40,7 +40,7 @@ class Clock(Protocol):
         ...
 
     def wall_ms(self) -> int:
-        """Return milliseconds since the epoch, for timestamps and display only: it may jump."""
+        """Return milliseconds since the epoch, for timestamps and display only, because this clock may jump."""
         ...
 
 
@@ -61,7 +61,7 @@ class SystemClock:
         return time.monotonic_ns() // 1000
 
     def seconds_until(self, at_ms: int) -> float:
-        """Return the exact time until an instant, never negative; by `now_ms` waits would be a millisecond too long."""
+        """Return the exact time until `at_ms`, never negative; with `now_ms`, waits would be too long."""
         return max(0, at_ms * 1_000_000 - time.monotonic_ns()) / 1_000_000_000
 
 
@@ -94,9 +94,9 @@ class ManualClock:
 
 
 class Timer:
-    """Remaining time of a limit: a snapshot that moves only on `update()`.
+    """Remaining time of a timeout: a snapshot that changes only in `update()`.
 
-    Below the public API, limits are passed as `Timer`, so that no time is spent twice. Not thread-safe: each thread
+    Below the public API, timeouts are passed as `Timer`, so that steps share the time. Not thread-safe: each thread
     creates its own (`Timer.until`).
 
     Source: Kafka's `common.utils.Timer`; spec/consumer-timeouts. Differs: the start is rounded up.
@@ -115,14 +115,14 @@ class Timer:
 
     @classmethod
     def until(cls, clock: Clock, deadline_at_ms: int) -> "Timer":
-        """Return a timer that ends at `deadline_at_ms`, perhaps expired."""
+        """Return a timer that ends at `deadline_at_ms`, which may be past."""
         timer = cls(clock, 0)
         timer.timeout_ms = max(0, deadline_at_ms - timer.start_at_ms)
         timer.deadline_at_ms = deadline_at_ms
         return timer
 
     def update(self) -> None:
-        """Move the snapshot to the present, never backwards."""
+        """Advance the snapshot to the current time."""
         self._now_ms = max(self._now_ms, self._clock.now_ms())
 
     @property
@@ -146,7 +146,7 @@ class Timer:
         return self._now_ms < self.deadline_at_ms
 
     def sub(self, timeout_ms: int) -> "Timer":
-        """Return a timer that starts now and ends no later than this one."""
+        """Return a timer that starts now, and ends no later than this timer."""
         child = Timer(self._clock, timeout_ms)
         if child.deadline_at_ms > self.deadline_at_ms:
             child.deadline_at_ms = self.deadline_at_ms
@@ -158,13 +158,13 @@ class Timer:
 
 
 def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: str = "timeout") -> int:
-    """Return the milliseconds of a public `timeout` argument.
+    """Return a public `timeout` argument in milliseconds.
 
     Args:
         timeout: seconds as int or float, a timedelta, `math.inf` for no limit, or None for the default.
 
     Raises:
-        ValueError: negative, or not a number.
+        ValueError: the timeout is negative, or not a number.
     """
     if timeout is None:
         return default_ms

@@ -7,13 +7,13 @@ from kctl.client.errors import BrokerError
 from kctl.client.wording import place_text
 
 NO_NODE = -1
-"""Kafka's value for no leader or controller."""
+"""Kafka's id for no leader, or no controller."""
 NO_EPOCH = -1
 NO_TOPIC_ID = b"\0" * 16
 
 
 class TopicId(bytes):
-    """The 16 bytes of a topic id; `str()` is Kafka's text form, empty if brokers have no ids."""
+    """The 16 bytes of a topic id. `str()` returns Kafka's text form; it is empty if brokers have no ids."""
 
     __slots__ = ()
 
@@ -49,11 +49,11 @@ class NoItems(Mapping[Any, Any]):
 
 
 NOTHING: Final = NoItems()
-"""An immutable empty mapping for defaults; unlike a mapping proxy it can be copied and pickled."""
+"""An immutable empty mapping for defaults; unlike a mapping proxy, it can be copied and pickled."""
 
 
 class Node(NamedTuple):
-    """A broker address; entries of bootstrap.servers have the ids -1, -2, ..."""
+    """A broker with its address; servers of bootstrap.servers have the ids -1, -2, ..."""
 
     node_id: int
     host: str
@@ -66,7 +66,7 @@ class Node(NamedTuple):
 
 
 class TopicPartition(NamedTuple):
-    """Name of a partition; written `topic-partition`, as by Kafka's tools."""
+    """Name of a partition; its text is `topic-partition`, as in Kafka's tools."""
 
     topic: str
     partition: int
@@ -83,7 +83,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 class PartitionInfo(NamedTuple):
-    """A partition; without a leader, `leader_id` is NO_NODE and `error` is the reason."""
+    """A partition. Without a leader, `leader_id` is NO_NODE and `error` has the reason."""
 
     topic: str
     partition: int
@@ -96,7 +96,7 @@ class PartitionInfo(NamedTuple):
 
 
 class TopicInfo(NamedTuple):
-    """A topic; with an `error` (unknown, not authorized, invalid name) it has no partitions."""
+    """A topic. With an `error` (unknown, not authorized, invalid name), it has no partitions."""
 
     name: str
     topic_id: bytes
@@ -128,5 +128,5 @@ class Cluster(NamedTuple):
         return NO_NODE if info is None else info.leader_id
 
     def controller(self) -> Node | None:
-        """Return the broker for cluster changes, or None; on KRaft it forwards them."""
+        """Return the broker for cluster changes, or None; with KRaft, this broker forwards them to the controller."""
         return self.node(self.controller_id)

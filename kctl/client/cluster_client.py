@@ -23,7 +23,7 @@ class TimeMark(NamedTuple):
 
 
 class Steps:
-    """Number of steps in progress. Steps left by an interrupt stay counted."""
+    """Number of steps in progress. A step that an interrupt ended stays counted."""
 
     __slots__ = ("under_way",)
 
@@ -43,9 +43,9 @@ class Steps:
 class ClusterClient:
     """Connections and metadata of one client. Single-threaded except `wakeup`, `last_error`, and `failure`.
 
-    `steps` is for callers without a network thread, which may be interrupted anywhere.
+    Callers without a network thread, which an interrupt may end anywhere, use `steps`.
 
-    Args: auto_create_topics: requests may create wanted topics, if the broker allows it.
+    Args: auto_create_topics: whether metadata requests may create wanted topics, if the broker allows it.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class ClusterClient:
         self._events = events
         self._spent_ms: dict[str, int] = {}
         self._activity = ""
-        """What the last poll waited for."""
+        """Activity that the last poll waited for."""
 
     def poll(self, until_ms: int) -> None:
-        """Refresh due metadata, do ready I/O, and call back for finished requests.
+        """Refresh due metadata, do the I/O that is ready, and run the callbacks of finished requests.
 
-        Args: until_ms: end of the wait, unless I/O, wake-ups, or deadlines come first.
+        Args: until_ms: end of the wait, unless I/O, a wake-up, or a deadline comes first.
         """
         now_ms = self.clock.now_ms()
         until_ms = min(until_ms, self.send_due_requests(now_ms))
@@ -85,7 +85,7 @@ class ClusterClient:
         self._count_ms(now_ms)
 
     def poll_again(self) -> None:
-        """Continue the last poll after a wake-up alone (`NetworkClient.is_only_woken`)."""
+        """Continue the last poll, which only a wake-up ended (`NetworkClient.is_only_woken`)."""
         now_ms = self.clock.now_ms()
         self.network.poll_again()
         self._count_ms(now_ms)
@@ -96,26 +96,28 @@ class ClusterClient:
             self._spent_ms[self._activity] = self._spent_ms.get(self._activity, 0) + spent_ms
 
     def poll_arrived(self) -> None:
-        """Handle bytes that have arrived: a suspended process may see them only after its deadline."""
+        """Handle bytes that have arrived; a suspended process may see them only after its deadline."""
         if not self.network.status.attempts:
             self.network.any_ready_node()
         self.network.poll(self.clock.now_ms())
 
     def send_due_requests(self, now_ms: int) -> int:
-        """Send due metadata and hedged requests; return the instant of the next. Done by `poll`; callers with much
-        to send call it first.
+        """Send due metadata and hedged requests; return the time of the next.
+
+        `poll` does this; callers with much to send call it before.
         """
         return min(self._updater.run(now_ms), self._hedged.run(now_ms))
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send to a ready broker; requests for any broker are hedged."""
+        """Send a request to a ready broker; a request for any broker is hedged."""
         if outgoing.is_for_any:
             self._hedged.send(outgoing)
         else:
             self.network.send(outgoing)
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply leaders from a response, with addresses of brokers; return the partitions with a newer leader.
+        """Apply the leaders and broker addresses of a response; return the partitions with a newer leader.
+
         Source: KIP-951.
         """
         news = self.metadata.learn_leaders(named, nodes)
@@ -127,18 +129,18 @@ class ClusterClient:
         self._events(event)
 
     def last_error(self) -> KafkaError | None:
-        """Return the last error of metadata or a broker, otherwise an unfinished connection's phase. Any thread."""
+        """Return the last error of the metadata or a broker, otherwise of an unfinished connection; any thread."""
         return self.failure() or self.network.status.unfinished()
 
     def failure(self) -> KafkaError | None:
-        """Return the last error of the metadata or a broker. Any thread."""
+        """Return the last error of the metadata or a broker; any thread."""
         if self.metadata.last_error is not None:
             return self.metadata.last_error
         errors = self.network.status.errors()
         return errors[0] if errors else None
 
     def metadata_sources(self) -> str:
-        """Return ` from` and the brokers that owe a metadata response; empty without a request."""
+        """Return ` from` and the brokers that have not responded to a metadata request; empty without a request."""
         asked = self._updater.asked
         return f" from {', '.join(asked)}" if asked else ""
 
@@ -153,14 +155,14 @@ class ClusterClient:
         return Account(time_breakdown(self.spent_since(mark)), attempts, tuple(self.network.status.errors()))
 
     def spent_since(self, mark: TimeMark) -> dict[str, int]:
-        """Return milliseconds since the mark by activity, up to the end of the last poll."""
+        """Return the milliseconds since the mark by activity, up to the end of the last poll."""
         return {activity: ms - mark.spent_ms.get(activity, 0) for activity, ms in self._spent_ms.items()}
 
     def wakeup(self) -> None:
         self.network.wakeup()
 
     def close(self) -> None:
-        """Close all connections; requests in flight fail, and are called back. Idempotent."""
+        """Close all connections. Requests in flight fail, and their callbacks run. Idempotent."""
         try:
             self.network.close()
         except Exception:

@@ -21,7 +21,7 @@ MOST_FAILURES = 1000
 
 
 class Phase(Enum):
-    """Phases of a connection, in order; the value is the word for users."""
+    """Phase of a connection, in order; the value is the word for users."""
 
     DNS = "dns"
     TCP = "tcp"
@@ -34,9 +34,12 @@ class Phase(Enum):
 
 
 class Target(NamedTuple):
-    """Connection attempt of an event; `attempt` is unique within a client.
+    """Connection attempt of an event.
 
-    `node_id` is negative for bootstrap servers (-1 is the first). `address` is empty during the DNS query.
+    Attributes:
+        attempt: number that is unique within a client.
+        node_id: node id; negative for bootstrap servers (-1 is the first).
+        address: numeric address; empty during the DNS query.
     """
 
     attempt: int
@@ -66,7 +69,7 @@ class Started(NamedTuple):
 
 
 class PhaseDone(NamedTuple):
-    """A phase succeeded; `detail` is its result (addresses, TLS version, mechanism)."""
+    """A phase succeeded. Attributes: detail: its result (addresses, TLS version, mechanism)."""
 
     at_ms: int
     target: Target
@@ -94,7 +97,7 @@ class Failed(NamedTuple):
 
 
 class Expired(NamedTuple):
-    """The connect timeout passed in `phase`; the next candidate follows."""
+    """The connect timeout passed in `phase`; the client tries the next candidate."""
 
     at_ms: int
     target: Target
@@ -105,7 +108,7 @@ class Expired(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The client closed a connection: `reason` is idle, lost race, request timeout, or close."""
+    """The client closed a connection. Attributes: reason: idle, lost race, request timeout, or close."""
 
     at_ms: int
     target: Target
@@ -121,7 +124,7 @@ class Lost(NamedTuple):
 
 
 class RequestSent(NamedTuple):
-    """A request was passed to the system; `expects_response` is False for Produce with acks=0."""
+    """A request was passed to the system. Attributes: expects_response: False for Produce with acks=0."""
 
     at_ms: int
     target: Target
@@ -155,9 +158,9 @@ class RequestExpired(NamedTuple):
 
 
 class RequestAbandoned(NamedTuple):
-    """The call of a request has ended without its response; the connection stays open until the request expires.
+    """The call of a request ended before the response. The connection stays open until the request expires.
 
-    `limit_ms` is the time left of the call, less than request.timeout.ms.
+    Attributes: limit_ms: time that the request had, less than request.timeout.ms.
     """
 
     at_ms: int
@@ -177,7 +180,7 @@ class Throttled(NamedTuple):
 
 
 class ResetCause(Enum):
-    """Reason of a position reset; the value is for people."""
+    """Reason of a position reset; the value is the text for users."""
 
     OUT_OF_RANGE = "the partition has no such offset"
     TRUNCATED = "the log was truncated there: a leader without the last records was elected"
@@ -185,7 +188,10 @@ class ResetCause(Enum):
 
 
 class PositionReset(NamedTuple):
-    """A consumer continues at another position, by auto.offset.reset (`policy`); records may be missed or repeated."""
+    """A consumer continues at another position because of auto.offset.reset; records may be missed or repeated.
+
+    Attributes: policy: value of auto.offset.reset.
+    """
 
     at_ms: int
     topic: str
@@ -203,7 +209,10 @@ class PositionReset(NamedTuple):
 
 
 class AutoCommitFailed(NamedTuple):
-    """An automatic commit of these (topic, partition, offset) has failed, which no call reports."""
+    """An automatic commit of offsets has failed, which no call reports.
+
+    Attributes: offsets: topic, partition, and offset of each.
+    """
 
     at_ms: int
     group_id: str
@@ -216,11 +225,12 @@ class AutoCommitFailed(NamedTuple):
 
 
 class MembershipLost(NamedTuple):
-    """A consumer has lost its membership and its partitions, which others may read now.
+    """A consumer has lost its membership and its partitions, which other members may read now.
 
     Attributes:
-        partitions: lost (topic, partition).
-        reason: as text; `error` is the broker's, if any.
+        partitions: topic and number of each lost partition.
+        reason: description for users.
+        error: error of the broker, if any.
     """
 
     at_ms: int
@@ -236,7 +246,7 @@ class MembershipLost(NamedTuple):
 
 
 class GroupStep(Enum):
-    """Step of a group member; the value is the word for users."""
+    """Change of a group member; the value is the word for users."""
 
     JOINED = "joined"
     ASSIGNED = "assigned"
@@ -245,11 +255,11 @@ class GroupStep(Enum):
 
 
 class GroupChanged(NamedTuple):
-    """A consumer has joined or left its group, or its assignment has changed. Lost partitions are a `MembershipLost`.
+    """A consumer has joined or left its group, or its assignment has changed. A loss is a `MembershipLost`.
 
     Attributes:
-        generation: of the group, or the member epoch with KIP-848; -1 outside the group.
-        partitions: assigned or revoked (topic, partition).
+        generation: generation, or member epoch with KIP-848; -1 outside the group.
+        partitions: topic and number of each assigned or revoked partition.
     """
 
     at_ms: int
@@ -317,7 +327,7 @@ EventSink = Callable[[Event], None]
 
 
 class GuardedSink:
-    """Calls an application's event callback, logs its first exception, and raises none."""
+    """Calls an event callback of the application. It logs the first exception of the callback, and raises none."""
 
     def __init__(self, events: EventSink) -> None:
         self._events = events
@@ -339,8 +349,9 @@ class OwnedSink:
         self.sink = sink
 
     def lend(self) -> EventSink:
-        """Return a sink that ends with this one: the network thread must not keep alive a client to which the sink
-        refers.
+        """Return a sink that works only while this object lives.
+
+        The sink may refer to its client, which the network thread must not keep alive.
         """
         if self.sink is ignore_events:
             return ignore_events
@@ -361,7 +372,8 @@ _FAILURES = (Failed, Expired, Lost)
 class EventLog:
     """Logs events of a client, then passes them on.
 
-    WARNING: failed and lost connections, the first of each broker and kind of error in a minute. DEBUG: requests.
+    Level WARNING has failed and lost connections, once per minute for each broker and kind of error. Level DEBUG has
+    requests.
     """
 
     def __init__(self, name: str, events: EventSink) -> None:
@@ -402,11 +414,11 @@ class EventLog:
 
 
 def keep_off_stderr() -> None:
-    """Keep these loggers off stderr, but not out of an application's handlers."""
+    """Keep the records of these loggers off stderr, but pass them to an application's handlers."""
     for each in (connection_logger, group_logger, request_logger):
         if not each.handlers:
             each.addHandler(logging.NullHandler())
 
 
 def ignore_events(_: Event) -> None:
-    """Ignore an event: the sink of a client without one."""
+    """Ignore an event; this is the sink of a client without one."""

@@ -1,7 +1,7 @@
-"""Hedged requests: a request for any broker is sent to another one after 1s without a response.
+"""Hedged requests: a request for any broker is sent to another broker after 1s without a response.
 
-Brokers respond from memory, so a silent one is frozen or cut off. Differs: Java waits for the first broker until
-request.timeout.ms.
+Brokers respond from memory, so a broker that does not respond is frozen or cut off. Differs: Java waits for the first
+broker until request.timeout.ms.
 """
 
 from kctl.client.clock import FOREVER_MS, Clock
@@ -11,8 +11,9 @@ from kctl.client.network.network_client import NetworkClient
 SILENCE_MS = 1000
 """Wait for a response before the request is also sent to the next broker."""
 MOST_HEDGES = 8
-"""Maximum number of requests to third and further brokers, over all requests of a client: more would slow down slow
-brokers.
+"""Maximum number of requests to third and further brokers, over all requests of a client.
+
+More would slow down slow brokers.
 """
 
 
@@ -23,7 +24,7 @@ class HedgedRequest:
         self.outgoing = outgoing
         self.deadline_at_ms = deadline_at_ms
         self.asked: list[int] = []
-        """Nodes that it was sent to, in order."""
+        """Nodes to which the request was sent, in order."""
         self.pending = 0
         """Number of nodes that may still respond."""
         self.hedge_at_ms = FOREVER_MS
@@ -36,13 +37,13 @@ class HedgedRequests:
         self._open: dict[int, HedgedRequest] = {}
         self._last_number = 0
         self._hedges = 0
-        """Requests to third and further brokers without a response."""
+        """Number of requests to third and further brokers without a response."""
 
     def send(self, outgoing: Outgoing) -> HedgedRequest:
-        """Send to a ready broker, and to others while it is silent; `on_done` gets the first response or last failure.
+        """Send a request to a ready broker, and to others if it does not respond.
 
-        `timeout_ms` applies to all together; after `wanted_until_ms` no other one is tried. The returned request may
-        have failed already.
+        `on_done` gets the first response, or the last failure. `timeout_ms` applies to all attempts together; after
+        `wanted_until_ms`, no other broker is tried. The returned request may have failed already.
         """
         self._last_number += 1
         request = HedgedRequest(outgoing, self._clock.start_ms() + outgoing.timeout_ms)
@@ -51,7 +52,7 @@ class HedgedRequests:
         return request
 
     def run(self, now_ms: int) -> int:
-        """Send silent requests to further brokers; return the instant of the next call."""
+        """Send requests without a response to further brokers; return the time of the next call."""
         next_at_ms = FOREVER_MS
         if not self._open:
             return next_at_ms

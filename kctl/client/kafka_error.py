@@ -1,6 +1,6 @@
 """KafkaError: base class of all errors, which can be compared, copied, and pickled. Account: time breakdown of a call.
 
-Errors are equal if type, message, and attributes are equal. A `__cause__` of another library is pickled if possible.
+Errors are equal if type, message, and attributes are equal. A `__cause__` from another library is pickled if possible.
 """
 
 from collections.abc import Collection
@@ -67,9 +67,9 @@ class KafkaError(Exception):
         return _bare, (type(self), *self.args), state
 
     def without_traceback(self) -> Self:
-        """Return an equal error with the same cause, to raise it while this one is kept.
+        """Return an equal error with the same cause, to raise it while this object is kept.
 
-        Tracebacks keep the objects of their frames alive, and grow with each raise of an error.
+        A traceback keeps the objects of its frames alive, and grows with each raise of an error.
         """
         other = _bare(type(self), *self.args)
         vars(other).update(vars(self))
@@ -100,9 +100,9 @@ class Account(NamedTuple):
     """Time breakdown of a call, for its timeout error.
 
     Attributes:
-        time_breakdown: time by activity, one entry each.
+        time_breakdown: one text with its time per activity.
         attempts: number of connection attempts.
-        node_errors: last error of each failed node, the furthest phase first.
+        node_errors: last error of each failed node, latest phase first.
     """
 
     time_breakdown: tuple[str, ...] = ()
@@ -115,7 +115,10 @@ class Account(NamedTuple):
 
 
 def class_of_code(name: str) -> type[KafkaError]:
-    """Return the class of an error code by its name, as an attribute of `kctl.client.errors`."""
+    """Return the class of an error code by its name; `kctl.client.errors` has it as an attribute.
+
+    Raises: AttributeError: there is no such class.
+    """
     if name.endswith("Error"):
         for kind in _codes():
             if kind.__name__ == name:

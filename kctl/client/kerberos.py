@@ -1,7 +1,7 @@
 """Kerberos by the library gssapi (MIT krb5): tickets for brokers, and security contexts.
 
-`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread; contexts use its cached
-result. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
+`fetch_ticket` may query DNS and the KDC and cannot be stopped, so it runs in a helper thread; contexts use the ticket
+in its cache. The library reads krb5.conf, KRB5_CONFIG, and KRB5CCNAME.
 
 Source: RFC 4120, RFC 4121.
 """
@@ -43,17 +43,17 @@ class KerberosLogin(NamedTuple):
     principal: str | None = None
     keytab: str | None = None
     cache: str | None = None
-    """Credentials cache; None for the default, KRB5CCNAME."""
+    """Credentials cache; None for the default (KRB5CCNAME)."""
 
 
 class SecurityContext(Protocol):
-    """Protocol of gssapi.SecurityContext: one authentication in progress."""
+    """One authentication in progress; the protocol of gssapi.SecurityContext."""
 
     @property
     def complete(self) -> bool: ...
 
     def step(self, token: bytes | None = None) -> bytes | None:
-        """Process the acceptor's token; return the next to send, if any."""
+        """Process the broker's token; return the next token to send, if any."""
         ...
 
     def wrap(self, message: bytes, encrypt: bool) -> Any: ...
@@ -62,7 +62,7 @@ class SecurityContext(Protocol):
 
 
 class Ticket:
-    """Tickets for one broker, in a separate cache."""
+    """Ticket for one broker, in a separate cache."""
 
     def __init__(self, credentials: Any, service: Any, lifetime_ms: int) -> None:
         self.lifetime_ms: int | None = lifetime_ms
@@ -75,12 +75,11 @@ class Ticket:
 
 
 def fetch_ticket(login: KerberosLogin, host: str, cache: str) -> Ticket:
-    """Obtain a ticket for the service on `host`.
+    """Get a ticket for the service on `host`.
 
-    Args: cache: name of the cache in memory; overwritten.
-
+    Args: cache: name of the memory cache, which is overwritten.
     Raises:
-        AuthenticationError: the library is missing, or no ticket is available, with the reason.
+        AuthenticationError: the library is missing, or no ticket is available; the message has the reason.
         ConnectionLost: no KDC responded.
     """
     gssapi = _gssapi()
@@ -100,7 +99,7 @@ def fetch_ticket(login: KerberosLogin, host: str, cache: str) -> Ticket:
 
 
 def error_of(error: Any, login: KerberosLogin, host: str) -> AuthenticationError | ConnectionLost:
-    """Return an error of the library in plain words."""
+    """Return an error of the library with a message for users."""
     code = error.min_code - 2**32 if error.min_code >= 2**31 else error.min_code
     routine = error.maj_code >> 16 & 0xFF
     if code == _UNREACHABLE:
@@ -155,7 +154,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _check_keytab(path: str) -> None:
-    """Raise unless the file is a keytab: the library's error would be about the cache."""
+    """Raise AuthenticationError unless the file is a keytab; the library's error would be about the cache."""
     try:
         with open(path, "rb") as file:
             is_keytab = file.read(1) == _KEYTAB_MAGIC

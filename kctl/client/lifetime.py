@@ -1,7 +1,7 @@
 """Lifetime of clients: effects of fork(), and the warning about clients dropped without close().
 
-Forked children have no threads: clients reject calls there, and selectors close their copies of descriptors, without
-effect on the parent.
+A forked child has no network threads. Clients reject calls in it, and selectors close their copies of descriptors,
+without effect on the parent.
 """
 
 import os
@@ -24,9 +24,11 @@ class Owned(Generic[R]):
         self.function = function
 
     def lend(self, name: str) -> Callable[[], R]:
-        """Return a function that ends with this one: threads must not keep alive a client to which it refers.
+        """Return a function that works only while this object lives.
 
-        Args: name: for the IllegalStateError after the client was dropped.
+        The owned function may refer to its client, which threads must not keep alive.
+
+        Args: name: name of the function in the IllegalStateError after the client was dropped.
         """
         own = ref(self)
 
@@ -40,7 +42,7 @@ class Owned(Generic[R]):
 
 
 class NotCopied:
-    """Base class of clients and their parts: copy and pickle raise TypeError, as sockets and threads exist once."""
+    """Base class of clients and their parts. copy and pickle raise TypeError: sockets and threads exist once."""
 
     __slots__ = ()
 
@@ -50,16 +52,16 @@ class NotCopied:
 
 class Forkable(Protocol):
     def _after_fork(self) -> None:
-        """Become unusable, on the child's only thread, without locks: their holders do not exist."""
+        """Become unusable. It runs on the child's only thread and takes no locks, whose holders do not exist there."""
         ...
 
 
 _forkable: list[ref[Forkable]] = []
-"""Not a WeakSet: Python ignores a KeyboardInterrupt in its callbacks."""
+"""A list and not a WeakSet, because Python ignores a KeyboardInterrupt in the callbacks of a WeakSet."""
 
 
 def follow_forks(forkable: Forkable) -> None:
-    """Call `_after_fork` in every forked child while the object lives."""
+    """Call `_after_fork` in every forked child, while the object lives."""
     for dropped in [each for each in list(_forkable) if each() is None]:
         with suppress(ValueError):  # another thread was faster
             _forkable.remove(dropped)
@@ -84,8 +86,9 @@ def forked_error(client: str) -> IllegalStateError:
 
 
 def is_normal_end(error: BaseException | None) -> bool:
-    """Return whether a block with this end has completed its work: None, sys.exit(0), the end of a generator, or
-    `Exit(0)` of click or typer.
+    """Return whether a block that ended with this exception has completed its work.
+
+    True for None, sys.exit(0), the end of a generator, and `Exit(0)` of click or typer.
     """
     if isinstance(error, SystemExit):
         return error.code is None or error.code == 0
@@ -94,14 +97,15 @@ def is_normal_end(error: BaseException | None) -> bool:
 
 
 def when_dropped(client: C, end: Callable[[], object], part: object, *, has_threads: bool) -> "finalize[..., C]":
-    """Call `end` and warn if this process drops the client without close(), which detaches the returned finalizer.
+    """Call `end` and log a warning if this process drops the client without close().
 
-    Not `__del__`: Python would ignore a KeyboardInterrupt in it, and it also runs for closed clients.
+    close() detaches the returned finalizer. A `__del__` would not do: Python ignores a KeyboardInterrupt in it, and it
+    also runs for closed clients.
 
     Args:
-        end: must not keep the client alive.
+        end: function that must not keep the client alive.
         part: an object of the client; `-X tracemalloc` shows its origin.
-        has_threads: otherwise nothing is called.
+        has_threads: if false, `end` is never called.
     """
     finalizer = finalize(client, _end_dropped, type(client).__name__.lstrip("_"), end, part, os.getpid())
     finalizer.atexit = False

@@ -29,22 +29,25 @@ from kctl.client.protocol.topic_names import TopicNamesResponse
 from kctl.client.wording import one_line
 
 MOST_BROKERS = 10_000
-"""Limit above the size of any cluster; each broker costs time in every iteration of the network loop."""
+"""Maximum number of brokers in a response, above the size of any cluster.
+
+Each broker costs time in every turn of the network loop.
+"""
 
 
 class Metadata:
     """Newest snapshot of the cluster, and its refreshes.
 
-    The first is due when topics are wanted or `request_update()` is called; later ones every `max_age_ms`, and earlier
-    while a part is missing or stale.
+    The first refresh is due when topics are wanted or `request_update()` is called. Later ones are due every
+    `max_age_ms`, or earlier while a part is missing or stale.
 
     Attributes:
-        cluster: newest snapshot; safe to read from any thread.
+        cluster: newest snapshot; any thread.
         version: number of successful refreshes.
-        creates_topics: missing wanted topics are created.
-        created_topics: partition counts by name.
-        last_error: of the last refresh, if it failed.
-        failing_since_ms: end of the first of consecutive failures.
+        creates_topics: whether missing wanted topics are created.
+        created_topics: partition counts of created topics by name.
+        last_error: error of the last refresh, or None.
+        failing_since_ms: time of the first of consecutive failures.
 
     Source: KIP-320 and KIP-516 for epochs and ids, KIP-580 for backoff; Java's Metadata.
     """
@@ -59,26 +62,26 @@ class Metadata:
         self.creates_topics = auto_create_topics
         self.created_topics: dict[str, int] = {}
         self._to_create: set[str] = set()
-        """Topics that a broker did not know before their creation was requested."""
+        """Topics that a broker did not know when their creation was requested."""
         self._wants_all = False
         self._wanted: dict[str, None] = {}
         self._unseen: dict[str, None] = {}
-        """Wanted topics without a response."""
+        """Wanted topics about which no broker has responded."""
         self._asked: dict[str, None] | None = None
-        """Topics of a partial request in flight; None: a full request."""
+        """Topics of a partial request in flight; None for a full request."""
         self._update_requested = False
         self.is_source_doubted = False
-        """True if the next refresh should use another broker."""
+        """Whether the next refresh should use another broker."""
         self._expires_at_ms = FOREVER_MS
         self._not_before_ms = 0
         self._fruitless = 0
-        """Consecutive refreshes that failed or left something missing."""
+        """Number of consecutive refreshes that failed, or after which a part was missing."""
         self._epochs: dict[tuple[str, int], tuple[bytes, int]] = {}
 
     # --- what is of interest ----------------------------------------------------------------------------------------
 
     def want_topics(self, names: Iterable[str]) -> None:
-        """Replace the wanted topics; new ones are requested immediately."""
+        """Replace the wanted topics; new topics are requested immediately."""
         wanted = dict.fromkeys(names)
         self._wants_all = False
         forgotten = [name for name in self._wanted if name not in wanted]
@@ -107,15 +110,15 @@ class Metadata:
             self._hurry()
 
     def request_update(self, *, elsewhere: bool = False) -> None:
-        """Refresh a stale snapshot after the backoff.
+        """Let the snapshot be refreshed after the backoff, because it is stale.
 
-        Args: elsewhere: from another broker, as the last response was stale.
+        Args: elsewhere: whether to use another broker, because the last response was stale.
         """
         self._update_requested = True
         self.is_source_doubted = self.is_source_doubted or elsewhere
 
     def learn_leaders(self, named: Mapping[TopicPartition, NamedLeader], nodes: Iterable[Node]) -> list[TopicPartition]:
-        """Apply leaders from a response, with addresses of brokers; return the partitions with a newer leader.
+        """Apply the leaders and broker addresses of a response; return the partitions with a newer leader.
 
         Source: KIP-951. Leaders without a known address are ignored.
         """
@@ -148,13 +151,13 @@ class Metadata:
     # --- when to ask ------------------------------------------------------------------------------------------------
 
     def due_at_ms(self) -> int:
-        """Return the instant of the next refresh, which may be past."""
+        """Return the time of the next refresh, which may be past."""
         if self._update_requested or self._unseen:
             return self._not_before_ms
         return max(self._expires_at_ms, self._not_before_ms)
 
     def begin(self, now_ms: int) -> MetadataRequest:
-        """Return the due request: for new topics only, or for all."""
+        """Return the due request: for all wanted topics, or only for new ones."""
         is_all_new = len(self._unseen) == len(self._wanted)
         is_full = self._update_requested or not self._unseen or is_all_new or now_ms >= self._expires_at_ms
         self._asked = None if is_full else dict(self._unseen)
@@ -167,7 +170,7 @@ class Metadata:
     def _creates_missing(self) -> bool:
         """Return whether a full request creates missing topics.
 
-        Topics are first requested without creation, to tell created from existing ones.
+        Topics are first requested without creation, to distinguish created from existing topics.
         """
         missing = [name for name in self._wanted if _is_unknown(self.cluster.topics.get(name))]
         if not self.creates_topics or self._unseen or self._wants_all:
@@ -226,7 +229,7 @@ class Metadata:
                 self._hurry()
 
     def rebootstrapped(self) -> None:
-        """Forget brokers and leaders until the next refresh; keep topics and epochs."""
+        """Forget brokers and leaders until the next refresh; topics and epochs are kept."""
         self.cluster = _reachable(self.cluster._replace(nodes=NOTHING, controller_id=NO_NODE))
         self.failing_since_ms = None
         self._update_requested = True
@@ -255,7 +258,7 @@ class Metadata:
         return None
 
     def _newest(self, topic: TopicInfo) -> TopicInfo:
-        """Return the topic, with known data for partitions of an older epoch (from a broker that is behind)."""
+        """Return the topic, with the known data for partitions of an older epoch (from a broker that is behind)."""
         partitions = {number: self._newest_partition(topic, info) for number, info in topic.partitions.items()}
         return topic._replace(partitions=partitions)
 
@@ -288,7 +291,7 @@ def nodes_in(response: MetadataResponse) -> tuple[Node, ...]:
 def malformed_metadata(
     response: MetadataResponse | TopicNamesResponse, broker: str = "a broker"
 ) -> RemoteProtocolError | None:
-    """Return the error of a response with negative or duplicate values, if any."""
+    """Return an error if the response has negative or duplicate values."""
     wrong = _invalid_value(response)
     if wrong is None:
         twice = _repeated(response)
@@ -359,7 +362,7 @@ def _partition(topic: str, answer: MetadataResponsePartition) -> PartitionInfo:
 
 
 def _reachable(cluster: Cluster) -> Cluster:
-    """Return the snapshot without leaders that have no address."""
+    """Return the snapshot without leaders whose address is unknown."""
     topics = {}
     for name, topic in cluster.topics.items():
         partitions = topic.partitions.values()

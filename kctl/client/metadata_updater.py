@@ -1,7 +1,7 @@
-"""MetadataUpdater: sends due metadata requests to any broker, and falls back to bootstrap.servers (rebootstrap).
+"""MetadataUpdater: sends due metadata requests to any broker, and returns to bootstrap.servers if needed (rebootstrap).
 
 Source: KIP-899 and KIP-1102. Differs: the trigger of KIP-1102 counts from the first failed refresh instead of the last
-success, so a single failure of a rarely refreshed client has no effect.
+success, so a single failure of a client with rare refreshes has no effect.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class MetadataUpdater:
         self._seen_failures = 0
         self._request: HedgedRequest | None = None
         self._sources: tuple[int, ...] = ()
-        """Brokers of the last refresh."""
+        """Brokers that got the last refresh request."""
         network.set_nodes(self._bootstrap)
 
     @property
@@ -46,7 +46,7 @@ class MetadataUpdater:
         return [] if self._request is None else [str(self._network.node(node_id)) for node_id in self._request.asked]
 
     def run(self, now_ms: int) -> int:
-        """Do due work; return the instant of the next call; I/O may come earlier."""
+        """Do due work; return the time of the next call, unless I/O comes earlier."""
         if self._request is not None:
             return FOREVER_MS
         if self._metadata.failing_since_ms is not None:
@@ -72,7 +72,6 @@ class MetadataUpdater:
         return node or self._network.any_ready_node()
 
     def _refresh_after_failures(self) -> None:
-        """Refresh the metadata after connections failed. Source: Java."""
         self._seen_failures = self._network.states.failures
         if self._nodes is not self._bootstrap:
             self._metadata.request_update()
@@ -119,7 +118,7 @@ class MetadataUpdater:
 
 
 def bootstrap_nodes(config: ClientConfig) -> tuple[Node, ...]:
-    """Return bootstrap.servers as nodes with the ids -1, -2, ..."""
+    """Return the servers of bootstrap.servers as nodes with the ids -1, -2, ..."""
     return tuple(Node(-1 - i, entry.host, entry.port) for i, entry in enumerate(config.bootstrap_servers))
 
 

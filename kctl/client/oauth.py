@@ -1,4 +1,4 @@
-"""Client credentials grant: access tokens of an OAuth endpoint (RFC 6749, section 4.4; KIP-768)."""
+"""Client credentials grant: access tokens from an OAuth endpoint (RFC 6749, section 4.4; KIP-768)."""
 
 from base64 import b64encode
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
 _UNAVAILABLE = (429, *range(500, 600))
-"""HTTP statuses of temporary errors; others reject the client."""
+"""HTTP statuses of temporary errors. With other statuses, the endpoint rejects the client."""
 
 
 class ClientCredentials(NamedTuple):
@@ -27,7 +27,7 @@ class ClientCredentials(NamedTuple):
 
 
 class AccessToken(NamedTuple):
-    """A token and its lifetime; None if not reported."""
+    """A token. Attributes: lifetime_ms: lifetime; None if not reported."""
 
     value: str
     lifetime_ms: int | None
@@ -37,14 +37,14 @@ class AccessToken(NamedTuple):
 
 
 def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, setting: str) -> AccessToken:
-    """Return a token of the endpoint, whose URL is in the property `setting`.
+    """Return a token from the endpoint, whose URL is in the property `setting`.
 
     Raises:
         ConfigError: the client secret would be sent as plain text.
-        AuthenticationError: the endpoint rejects the client; has its message.
-        ConnectionLost: HTTP 429, or 500 and above.
+        AuthenticationError: the endpoint rejects the client; the message has the reason.
+        ConnectionLost: the status is 429, or 500 and above.
         WrongPeerError: the response is not from a token endpoint.
-        KafkaError: no response, as HttpClient.request.
+        KafkaError: there is no response, as in HttpClient.request.
     """
     user, password = wanted.client_id, wanted.client_secret
     if wanted.is_url_encoded:

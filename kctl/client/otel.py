@@ -42,7 +42,7 @@ _BLANKS = re.compile(rb"[ \t]+")
 
 
 class HasMetrics(Protocol):
-    """A producer or a consumer, synchronous or not."""
+    """A producer or consumer, synchronous or asynchronous."""
 
     def metrics(self) -> ProducerMetrics | Mapping[str, float]:
         """Return the metrics."""
@@ -77,10 +77,10 @@ _GETTER: Any = _HeaderGetter()
 
 
 class Telemetry:
-    """Traces and metrics of the clients that get its hooks; any thread.
+    """Traces and metrics of the clients that use its hooks; any thread.
 
     Args:
-        tracer_provider, meter_provider: of OpenTelemetry; None for those that the program has set.
+        tracer_provider, meter_provider: providers of OpenTelemetry; None for those that the program has set.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Telemetry:
         self._instruments: set[str] = set()
 
     def on_send(self, record: ProducerRecord) -> tuple[ProducerRecord, OnSent]:
-        """Begin the span of a record, and write its trace context to the headers: the hook of a producer.
+        """Start the span of a record, and write its trace context to the headers; a hook of a producer.
 
-        The parent is the current span; without one, the span in the headers of a forwarded record.
+        The parent is the current span or, without one, the span in the headers of a forwarded record.
         """
         headers = list(record.headers or ())
         parent = context.get_current()
@@ -129,7 +129,7 @@ class Telemetry:
         return record._replace(headers=tuple(headers)), on_sent
 
     def on_poll(self, records: Sequence[ConsumerRecord]) -> None:
-        """Count records by topic: the hook of a consumer."""
+        """Count records by topic; a hook of a consumer."""
         counts: dict[str, int] = {}
         for record in records:
             counts[record.topic] = counts.get(record.topic, 0) + 1
@@ -138,7 +138,7 @@ class Telemetry:
 
     @contextmanager
     def process(self, record: ConsumerRecord) -> "Iterator[trace.Span]":
-        """Run a block in a span that continues the trace of a record. An exception of the block sets its status."""
+        """Run a block in a span that continues the trace of a record; an exception of the block sets its status."""
         found = propagate.extract(record.headers, context.get_current(), _GETTER)
         attributes = {
             **_attributes("process", record.topic),
@@ -157,11 +157,11 @@ class Telemetry:
             context.detach(token)
 
     def observe(self, client: HasMetrics, attributes: Mapping[str, str]) -> None:
-        """Export the metrics of a client for as long as it exists, with these attributes.
+        """Export the metrics of a client for as long as it exists.
 
         `records-lag-max` of a consumer is the gauge `kafka.consumer.records_lag_max`; totals are counters.
 
-        Args: attributes: distinguish the client, such as {"client-id": "billing"}.
+        Args: attributes: attributes that distinguish the client, such as {"client-id": "billing"}.
         """
         self._observed = [entry for entry in self._observed if entry[0]() not in (None, client)]
         self._observed.append((ref(client), dict(attributes)))
@@ -183,7 +183,6 @@ class Telemetry:
 
 
 def _values(client: HasMetrics) -> dict[str, float]:
-    """Return a client's metrics by the names of instruments."""
     found = client.metrics()
     if isinstance(found, ProducerMetrics):
         kind, values = "producer", found.by_kafka_name()
@@ -201,7 +200,6 @@ def _attributes(operation: str, topic: str) -> dict[str, str]:
 
 
 def _content(key: bytes | None, value: bytes | None) -> dict[str, str | int | bool]:
-    """Return the attributes of key and value; large or binary keys have none."""
     found: dict[str, str | int | bool] = {}
     if value is None:
         found["messaging.kafka.message.tombstone"] = True

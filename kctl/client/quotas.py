@@ -1,4 +1,4 @@
-"""Client quotas: entities, and the quotas that apply to a client.
+"""Client quotas: the entities that have quotas, and the quotas that apply to a client.
 
 Source: ClientQuotaManager.DefaultQuotaCallback of Kafka 4.3; SocketServer's ConnectionQuotas for addresses.
 """
@@ -8,20 +8,21 @@ from typing import NamedTuple
 
 USER, CLIENT_ID, IP = ENTITY_TYPES = ("user", "client-id", "ip")
 DEFAULT_TEXT = "<default>"
-"""Text of the default entity, for all names without own quotas."""
+"""Text for the default of a type, which applies to names without a quota."""
 
 
 class QuotaEntity(NamedTuple):
     """Entity of a quota: a user, a client id, a user with a client id, or an address.
 
-    Attributes: parts: type and name of each part, in the order of `ENTITY_TYPES`; None is the default of the type.
+    Attributes: parts: type and name of each part, in the order of `ENTITY_TYPES`; the name None is the default of the
+        type.
     """
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def of(cls, names: Mapping[str, str | None]) -> "QuotaEntity":
-        """Return the entity of names by type. Raises: ValueError: unknown type."""
+        """Return the entity with these names by type. Raises: ValueError: a type is unknown."""
         unknown = sorted(names.keys() - set(ENTITY_TYPES))
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not one of {', '.join(ENTITY_TYPES)}")
@@ -32,11 +33,11 @@ class QuotaEntity(NamedTuple):
 
 
 Quotas = dict[str, float]
-"""Values by key, such as producer_byte_rate."""
+"""Quotas by key, such as producer_byte_rate."""
 
 
 class EffectiveQuota(NamedTuple):
-    """A quota that applies to a client, and its entity."""
+    """A quota that applies to a client, and the entity that has it."""
 
     value: float
     source: QuotaEntity
@@ -51,7 +52,7 @@ def effective_quotas(
 ) -> dict[str, EffectiveQuota]:
     """Return the quotas that apply to a client, by key, each from the first matching entity in Kafka's order.
 
-    Args: user, client_id, ip: of the client; None: unknown, so that only defaults match.
+    Args: user, client_id, ip: values of the client; if None, only defaults match.
     """
     order: list[dict[str, str | None]] = []
     for name in _names(user):

@@ -1,4 +1,6 @@
-"""Selector, resolver, driver, and random source of a client, real (`network/system.py`) or simulated."""
+"""Protocols for a client's selector, resolver, driver, and random source, which are real (`network/system.py`) or
+simulated.
+"""
 
 from collections.abc import Callable
 from random import Random
@@ -8,7 +10,7 @@ from kctl.client.clock import Clock
 
 
 class Address(NamedTuple):
-    """A numeric address to dial."""
+    """A numeric address to connect to."""
 
     ip: str
     port: int
@@ -19,21 +21,21 @@ class Address(NamedTuple):
 
 
 class Connected(NamedTuple):
-    """The TCP connection of `channel` is open; `local` is the local address."""
+    """The TCP connection of `channel` is open. Attributes: local: local address."""
 
     channel: int
     local: str
 
 
 class Received(NamedTuple):
-    """Bytes arrived on `channel`, in order; never empty. A memoryview is valid until the next poll."""
+    """Bytes arrived on `channel`, in order and never empty. A memoryview is valid until the next poll."""
 
     channel: int
     data: bytes | memoryview
 
 
 class Disconnected(NamedTuple):
-    """`channel` is closed, by the server (`error` None) or with an error. Earlier bytes were delivered."""
+    """`channel` is closed: by the server if `error` is None, otherwise with an error. Earlier bytes were delivered."""
 
     channel: int
     error: OSError | None
@@ -46,7 +48,7 @@ class SocketOptions(NamedTuple):
     """Socket options of a client; -1 leaves a buffer size to the system."""
 
     user_timeout_ms: int
-    """Maximum time of unacknowledged sent bytes."""
+    """Maximum time for which sent bytes may be unacknowledged."""
     send_buffer_bytes: int = -1
     receive_buffer_bytes: int = -1
 
@@ -54,8 +56,10 @@ class SocketOptions(NamedTuple):
 class Selectable(Protocol):
     """Non-blocking byte channels and one wait for all of them. Only the owner thread may call it, except `wakeup`.
 
-    The caller numbers channels, once each. Chunk sizes and the order of events of different channels are undefined.
-    `was_woken`: a wake-up ended the last poll.
+    The caller gives each channel a number, which is used once. Chunk sizes, and the order of events of different
+    channels, are undefined.
+
+    Attributes: was_woken: whether a wake-up ended the last poll.
     """
 
     was_woken: bool
@@ -65,15 +69,15 @@ class Selectable(Protocol):
         ...
 
     def send(self, channel: int, *pieces: bytes) -> None:
-        """Queue the pieces, written in order as the server accepts them; ignored if the channel is closed."""
+        """Queue the pieces, which are written in order as the server accepts them; ignored if the channel is closed."""
         ...
 
     def expect(self, channel: int, count: int, place: memoryview | None = None) -> None:
-        """Read the next `count` bytes separately; 0: no limit.
+        """Read the next `count` bytes separately from others; 0 for no limit.
 
-        They belong together and will arrive, so a poll may wait for many.
+        The bytes belong together and will arrive, so a poll may wait for many of them.
 
-        Args: place: memory for the bytes; the event then has a part of it.
+        Args: place: memory to read into; the event then has a part of this memory.
         """
         ...
 
@@ -82,11 +86,11 @@ class Selectable(Protocol):
         ...
 
     def close(self, channel: int) -> None:
-        """Close the channel, without further events. Idempotent."""
+        """Close the channel; no events follow. Idempotent."""
         ...
 
     def poll(self, until_ms: int) -> list[IoEvent]:
-        """Wait for I/O, a wake-up, or `until_ms` (past: no wait); return the events."""
+        """Wait for I/O, a wake-up, or `until_ms` (if past, do not wait); return the events."""
         ...
 
     def wakeup(self) -> None: ...
@@ -102,7 +106,7 @@ class Lookup(Protocol):
 
     @property
     def addresses(self) -> list[Address]:
-        """Addresses in the resolver's order; empty in progress and after errors."""
+        """Addresses in the resolver's order; empty in progress and after an error."""
         ...
 
     @property
@@ -110,19 +114,19 @@ class Lookup(Protocol):
 
 
 class Resolver(Protocol):
-    """Non-blocking resolution of names."""
+    """Non-blocking name resolution."""
 
     def lookup(self, host: str, port: int, on_done: Callable[[], None]) -> Lookup:
-        """Start a DNS query; `on_done` is called once at its end, from any thread."""
+        """Start a DNS query; any thread calls `on_done` once at its end."""
         ...
 
     def run(self, work: Callable[[], None], on_done: Callable[[], None]) -> Lookup:
-        """Run `work`, which may block, in a thread; the result is `done` at its end, without addresses."""
+        """Run `work`, which may block, in a thread; the result is `done` at its end, and has no addresses."""
         ...
 
 
 class Waiter(Protocol):
-    """A flag that one thread waits for and any sets."""
+    """A flag that one thread waits for, and that any thread sets."""
 
     def notify(self) -> None: ...
 
@@ -133,9 +137,10 @@ class Task(Protocol):
 
 
 class Driver(Protocol):
-    """Network loops, and waits of the application for them.
+    """Starts network loops, and lets the application wait for them.
 
-    All blocking of the client is in `wait`, `join`, and `Selectable.poll`. Waiting is always: clear, check, wait.
+    All blocking of the client is in `wait`, `join`, and `Selectable.poll`. A caller clears the flag, checks, then
+    waits.
     """
 
     def waiter(self) -> Waiter: ...
@@ -145,7 +150,7 @@ class Driver(Protocol):
         ...
 
     def spawn(self, loop: Callable[[], None], name: str) -> Task:
-        """Run `loop` to its end, parallel to the caller."""
+        """Run `loop` to its end, in parallel to the caller."""
         ...
 
     def join(self, task: Task, deadline_at_ms: int) -> bool:
@@ -155,7 +160,7 @@ class Driver(Protocol):
     def is_current(self, task: Task) -> bool: ...
 
     def caller(self) -> object:
-        """Return an identity of the caller: equal for one thread."""
+        """Return the identity of the caller, which is equal for calls on one thread."""
         ...
 
 
@@ -169,5 +174,5 @@ class Runtime(NamedTuple):
     make_selector: Callable[[SocketOptions], Selectable]
     resolver: Resolver
     rng: Random
-    """For jitter and shuffles; never for secrets."""
+    """Source of jitter and shuffles; not for secrets."""
     entropy: Entropy

@@ -1,6 +1,6 @@
-"""Check of topic names as in CreateTopics: names from outside become file names, tables, and requests.
+"""Check of topic names, as brokers do in CreateTopics.
 
-Source: org.apache.kafka.common.internals.Topic.
+kctl uses names from outside as file names, tables, and in requests. Source: org.apache.kafka.common.internals.Topic.
 """
 
 import re
@@ -14,7 +14,7 @@ def is_topic_name(name: str) -> bool:
 
 
 def check_topic_name(name: str) -> None:
-    """Raise ValueError for an illegal name; patterns of librdkafka get a hint."""
+    """Raise ValueError for an illegal name; the message for a pattern of librdkafka has a hint."""
     if name.startswith("^"):
         raise ValueError(f"invalid topic {name!r}: for a pattern, use re.compile({name[1:]!r})")
     if not is_topic_name(name):

@@ -1,4 +1,4 @@
-"""Texts of messages: escaped external text, numbers with nouns, lists, sizes."""
+"""Text of messages: escaped external text, numbers with nouns, lists, sizes."""
 
 from collections.abc import Collection, Iterable
 
@@ -6,7 +6,7 @@ MOST_NAMED = 5
 """Maximum number of topics, partitions, brokers, or groups in a message."""
 _CONTROLS = [*range(0x20), *range(0x7F, 0xA0)]
 _DIRECTION_MARKS = [0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-"""Characters that change the reading direction of a text, and line separators."""
+"""Characters that change the direction in which text is read, and line separators."""
 _THOUSAND, _ROUNDED_UP = 1000, 999.5
 _ONE_LINE = {code: f"\\x{code:02x}" for code in _CONTROLS} | {code: f"\\u{code:04x}" for code in _DIRECTION_MARKS}
 _LINES = {code: escape for code, escape in _ONE_LINE.items() if chr(code) not in "\n\t"}
@@ -18,17 +18,17 @@ def place_text(host: str, port: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text with escaped control characters."""
+    """Return the text with control characters escaped."""
     return text if text.isprintable() else text.translate(_ONE_LINE)
 
 
 def harmless_text(text: str) -> str:
-    """Return a text for terminals: with escaped control characters except line feeds and tabs."""
+    """Return the text for terminals, with control characters escaped, except line feeds and tabs."""
     return text.translate(_LINES)
 
 
 def harmless_bytes(data: bytes) -> bytes:
-    """Return UTF-8 that is harmless for terminals; other bytes become \\xNN."""
+    """Return the data as UTF-8 for terminals: control characters are escaped, invalid bytes become \\xNN."""
     if data.isascii() and data.decode().isprintable():
         return data
     return harmless_text(data.decode("utf-8", "backslashreplace")).encode()
@@ -40,14 +40,14 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Iterable[object], most: int = MOST_NAMED) -> str:
-    """Return `a, b, c`, or a shortened list with the number of the rest."""
+    """Return `a, b, c`; a long list is shortened and ends with the number of other items."""
     found = [str(each) for each in names]
     more = f" and {len(found) - most} more" if len(found) > most else ""
     return ", ".join(found[:most]) + more
 
 
 def brokers_text(node_ids: Collection[int]) -> str:
-    """Return `broker 1`, `brokers 1 and 2`, `brokers 1, 2 and 3`, shortened if long."""
+    """Return `broker 1`, `brokers 1 and 2`, or `brokers 1, 2 and 3`; a long list is shortened."""
     ids = sorted(node_ids)
     if len(ids) <= 1:
         return f"broker {ids[0]}" if ids else "no broker"
@@ -55,7 +55,7 @@ def brokers_text(node_ids: Collection[int]) -> str:
 
 
 def size_text(count: int) -> str:
-    """Return `512 B`, `4.1 GB`."""
+    """Return a size such as `512 B` or `4.1 GB`."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if abs(size) < _ROUNDED_UP:

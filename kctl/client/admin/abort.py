@@ -1,6 +1,6 @@
-"""Abort of open transactions at the partition leader, even if no coordinator knows them: WriteTxnMarkers (KIP-664).
+"""Abort of open transactions by WriteTxnMarkers at the partition leader, even if no coordinator knows them (KIP-664).
 
-Each marker is sent only if the transaction is still open.
+A marker is sent only if the transaction is still open.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from kctl.client.requests.retry import ADMIN_OFFSETS, Decision
 
 
 def abort_transaction(call: Call, partition: TopicPartition, start_offset: int) -> ActiveProducer:
-    """Abort the transaction that begins at an offset of a partition; return its former producer.
+    """Abort the transaction that begins at an offset of a partition; return its producer.
 
     Raises: KafkaError: no open transaction begins there (INVALID_TXN_STATE), or the abort failed.
     """

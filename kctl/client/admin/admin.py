@@ -156,8 +156,8 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     Args:
         config: Kafka property names and values, or a parsed AdminConfig; `bootstrap.servers` is required.
-        runtime: clock, threads, and sockets; None for the system's.
-        events: called with the events of every connection attempt.
+        runtime: clock, threads, and sockets; None for those of the system.
+        events: function that gets the connection and request events.
 
     Raises: ConfigError: a property is unknown, malformed, or impossible.
     """
@@ -204,7 +204,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         )
 
     def _connect_again(self) -> None:
-        """Replace the connections of an interrupted call: requests or responses may be incomplete."""
+        """Replace the connections of an interrupted call, because requests or responses may be incomplete."""
         client, requests = self._new_client(), self._client.network.requests
         client.network.requests.sent, client.network.requests.left = requests.sent, requests.left
         if self._within is not None:
@@ -218,7 +218,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return when_dropped(self, self._client.close, self._client, has_threads=self._has_threads)
 
     def _span(self, timeout: Timeout) -> Span:
-        """Return the time of a call: its timeout, limited by the `within` block, or the block's time."""
+        """Return the time for a call: its timeout within the `within` block, or without one, the time of the block."""
         within = self._within
         if within is not None and timeout is None:
             return within
@@ -227,19 +227,19 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         return Span(timer, self._client.time_mark())
 
     def remaining_ms(self) -> int:
-        """Return the time left for the next call: of the `within` block, otherwise the API timeout."""
+        """Return the time left for the next call in ms: the time of the `within` block, or the API timeout."""
         timer = self._span(None).timer
         timer.update()
         return timer.remaining_ms
 
     @property
     def requests_sent(self) -> int:
-        """Number of requests sent, without requests for connecting and authentication."""
+        """Number of requests sent, except for connecting and authentication."""
         return self._client.network.requests.sent
 
     @checked
     def count_requests(self, count: int) -> None:
-        """Count requests of other clients against the block of `request_budget`."""
+        """Count requests of other clients, as if this client had sent them within `request_budget`."""
         network = self._client.network
         network.requests.sent += count
         if network.requests.left is not None:
@@ -247,27 +247,27 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
     @property
     def requests_left(self) -> int | None:
-        """Number of requests that the block of `request_budget` may still send; None outside of a block."""
+        """Number of requests that may still be sent in the `request_budget` block; None outside of a block."""
         return self._client.network.requests.left
 
     @property
     def has_requests_left(self) -> bool:
-        """Return whether the block of `request_budget`, if any, may send more requests."""
+        """Whether more requests may be sent; true outside of a `request_budget` block."""
         return self._client.network.requests.left != 0
 
     @checked
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether a broker has sent bytes since an instant, so it is slow but running."""
+        """Return whether a broker has sent bytes since `asked_at_ms`, so it is slow but running."""
         return self._client.network.status.has_heard(node_id, asked_at_ms)
 
     @checked
     def unfinished(self, node_id: int) -> KafkaError | None:
-        """Return the state of an unfinished connection to a broker as an error, if any."""
+        """Return an error that describes the state of an unfinished connection to a broker, or None."""
         return self._client.network.status.unfinished(node_id)
 
     @contextmanager
     def request_budget(self, most: int) -> Iterator[None]:
-        """Limit the number of requests of all calls in a block; further requests fail with RequestBudgetError."""
+        """Limit the number of requests of all calls in a `with` block; further requests raise RequestBudgetError."""
         network = self._client.network
         outer = network.requests.left
         network.requests.left = most
@@ -298,7 +298,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def create_topics(
         self, new_topics: Sequence[NewTopic], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, CreatedTopic]:
-        """Create topics and return them as created, or with `validate_only` as they would be."""
+        """Create topics, and return them as created; with `validate_only`, as they would be created."""
         return topics.create_topics(self._call("creating topics", timeout), new_topics, validate_only=validate_only)
 
     @checked
@@ -315,7 +315,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def list_topic_names(self, *, include_internal: bool = False, timeout: Timeout = None) -> list[str]:
         """Return the sorted names of the topics that this client may describe.
 
-        On large clusters several times faster than `list_topics`.
+        On large clusters, this is several times faster than `list_topics`.
         """
         return topics.list_topic_names(
             self._call("listing names of topics", timeout), include_internal=include_internal
@@ -327,7 +327,8 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     ) -> Results[str, TopicInfo]:
         """Return topics with partitions, leaders, and replicas, without creating them.
 
-        Args: broker_id: broker to query; None: any, and another one for topics that the first does not know.
+        Args: broker_id: broker to query. By default, any broker is queried, and another one about topics that it does
+            not know.
         """
         return topics.describe_topics(self._call("describing topics", timeout), names, broker_id)
 
@@ -335,7 +336,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def wait_for_topics(self, names: Sequence[str], *, timeout: Timeout = None) -> dict[str, TopicInfo]:
         """Wait until topics exist and all their partitions have a leader; return the topics.
 
-        Raises: ApiTimeout: with the error of a missing topic as `cause`. Other errors immediately.
+        Raises: ApiTimeout: its `cause` is the error of a missing topic. Other errors are raised immediately.
         """
         return topics.wait_for_topics(self._call(f"waiting for {listed(names)}", timeout), names)
 
@@ -357,18 +358,19 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     ) -> ApiResponse:
         """Send one request of any API and return the response, both as JSON values with Kafka's field names.
 
-        The request is not retried: after a lost connection its outcome is unknown.
+        The request is not retried: after a lost connection, its outcome is unknown.
 
         Args:
             name: Kafka's name or key of an API of `declared_apis()`, such as `DescribeCluster`.
-            fields: in PascalCase or camelCase; bytes as base64. Absent fields have Kafka's default.
-            broker: broker id; None chooses the controller, the coordinator of the first group or transaction, the
+            fields: values by name, in PascalCase or camelCase; bytes are base64. Absent fields have Kafka's default.
+            broker: broker id. None chooses the controller, the coordinator of the first group or transaction, the
                 leader of the first partition, the broker of the config, or any broker.
-            version: None is the highest common version.
+            version: API version; None is the highest common version.
 
         Raises:
             UnsupportedVersionError: the broker does not have the API or the version.
-            ValueError: the API or version does not exist, or the fields are invalid; has the expected values.
+            ValueError: the API or version does not exist, or the fields are invalid. The message has the expected
+                values.
         """
         call = self._call(f"requesting {name}", timeout)
         return api_request.request_api(call, name, fields, broker=broker, version=version)
@@ -389,8 +391,9 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         Args:
             specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or the time of the first record to
                 find: milliseconds since the epoch, or a datetime with a time zone.
-            isolation_level: with `read_committed`, LATEST is the last stable offset.
-            partial_timeout: seconds from now at which, after a first response, the wait for other leaders ends.
+            isolation_level: `read_committed` lets LATEST be the last stable offset.
+            partial_timeout: seconds from now after which a call with at least one response does not wait for other
+                leaders.
         """
         if isolation_level not in ISOLATION_LEVELS:
             raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
@@ -405,9 +408,9 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def epoch_ends(
         self, epochs: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, EpochEnd]:
-        """Return the end of a leader epoch of each partition in the log of the current leader (KIP-320).
+        """Return where a leader epoch of each partition ends in the log of the current leader (KIP-320).
 
-        If it is below an offset that was read in that epoch, an election has lost the records between.
+        If this end is below an offset that was read in that epoch, an election has lost the records from there on.
         """
         return offsets.epoch_ends(self._call("comparing leader epochs", timeout), epochs)
 
@@ -424,12 +427,13 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     ) -> GroupList:
         """Return the groups of all brokers, and the brokers that did not respond.
 
-        Brokers that refuse connections are tried three times, brokers with a connect timeout once: the list is then
+        Brokers that refuse connections are tried three times, brokers with a connect timeout once; the list is then
         incomplete. Brokers that stop responding are retried until the timeout.
 
         Args:
-            states, types: only groups with one of these, in any case: `Stable`, `Empty`, ...; `classic`, `consumer`.
-            broker_ids: only groups of these coordinators.
+            states: states to return, such as `Stable` or `Empty`, in any case.
+            types: types to return, such as `classic` or `consumer`, in any case.
+            broker_ids: coordinators to query.
 
         Raises: KafkaError: no broker responded.
         """
@@ -439,9 +443,10 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def describe_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None, partial_timeout: Timeout = None
     ) -> Results[str, GroupDescription]:
-        """Return groups with state, assignor, coordinator, and members; GROUP_ID_NOT_FOUND for unknown groups.
+        """Return groups with state, assignor, coordinator, and members; an unknown group fails with GROUP_ID_NOT_FOUND.
 
-        Args: partial_timeout: seconds from now at which, after a first result, the wait for other groups ends.
+        Args: partial_timeout: seconds from now after which a call with at least one result does not wait for other
+            groups.
         """
         return group_descriptions.describe_all(self._call("describing groups", timeout, partial_timeout), group_ids)
 
@@ -457,8 +462,8 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         """Return the committed offsets of a group; an unknown group has none.
 
         Args:
-            partitions: return these, with None for partitions without a commit. By default, all committed offsets.
-            require_stable: wait for transactions that commit offsets of the group to end.
+            partitions: partitions to return, with None if nothing is committed. By default, all committed offsets.
+            require_stable: whether to wait for the end of transactions that commit offsets of the group.
         """
         call = self._call(f"listing offsets of group {group_id}", timeout)
         return group_offsets.list_group_offsets(call, group_id, partitions, require_stable=require_stable)
@@ -467,7 +472,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def list_offsets_of_groups(
         self, group_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-        """Return all committed offsets of several groups, with one request for each coordinator (Kafka 3.0)."""
+        """Return all committed offsets of several groups, with one request to each coordinator (from Kafka 3.0 on)."""
         return group_offsets.list_offsets_of_groups(self._call("listing offsets of groups", timeout), group_ids)
 
     @checked
@@ -478,7 +483,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         *,
         timeout: Timeout = None,
     ) -> Results[TopicPartition, None]:
-        """Set committed offsets; UNKNOWN_MEMBER_ID if the group has members. Creates missing groups."""
+        """Set committed offsets, and create a missing group. Groups with members fail with UNKNOWN_MEMBER_ID."""
         checked = checked_offsets(offsets)
         call = self._call(f"setting offsets of group {group_id}", timeout)
         return group_offsets.alter_group_offsets(call, group_id, checked)
@@ -487,13 +492,13 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Delete the committed offsets of partitions whose topics no member reads."""
+        """Delete the committed offsets of partitions; partitions fail if a member reads their topic."""
         call = self._call(f"deleting offsets of group {group_id}", timeout)
         return group_offsets.delete_group_offsets(call, group_id, partitions)
 
     @checked
     def delete_groups(self, group_ids: Iterable[str], *, timeout: Timeout = None) -> Results[str, None]:
-        """Delete groups with their committed offsets; NON_EMPTY_GROUP for groups with members."""
+        """Delete groups with their committed offsets; groups with members fail with NON_EMPTY_GROUP."""
         return groups.delete_groups(self._call("deleting groups", timeout), group_ids)
 
     @checked

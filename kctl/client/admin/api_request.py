@@ -1,6 +1,6 @@
 """One JSON request of any declared API.
 
-Sent once, as retries may not be safe; again only if a coordinator rejected all of it.
+It is sent once, because a retry may not be safe. If a coordinator rejects all of it, it is sent to the new coordinator.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ CONTROLLER = {
 }  # fmt: skip
 """APIs that only the controller handles in clusters without KRaft."""
 WITHOUT_SOFTWARE = (0, 1, 2)
-"""Versions of ApiVersions without the client's software name, which must not be empty in later versions."""
+"""Versions of ApiVersions without the client's software name, which later versions require."""
 COORDINATORS = {
     KeyType.GROUP: {
         "AlterShareGroupOffsets", "ConsumerGroupDescribe", "ConsumerGroupHeartbeat", "DeleteGroups",
@@ -50,11 +50,11 @@ LEADER = {
 _NOT_TAKEN = ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 """Codes of a coordinator that has not carried out any part of the request."""
 BROKER_RESOURCES = (4, 8)
-"""Kafka's numbers of config types that only the broker itself can describe or change."""
+"""Kafka's numbers of config resource types that only the broker itself can describe or change."""
 
 
 class ApiDescription(NamedTuple):
-    """A declared API; `versions`: first and last version that kctl supports."""
+    """An API that kctl supports. Attributes: versions: first and last supported version."""
 
     name: str
     api_key: int
@@ -66,8 +66,8 @@ class ApiResponse(NamedTuple):
 
     Attributes:
         broker: broker id; None for a bootstrap server, whose id is unknown.
-        errors: in order.
-        has_successes: a part of the response has no error.
+        errors: errors in the response, in order.
+        has_successes: whether a part of the response has no error.
     """
 
     name: str
@@ -89,7 +89,7 @@ def declared_apis() -> list[ApiDescription]:
 def request_api(
     call: Call, name: str, fields: Mapping[str, object], *, broker: int | None, version: int | None
 ) -> ApiResponse:
-    """Send one request and return its response. Raises: ValueError, UnsupportedVersionError: as `Admin.request_api`."""
+    """Send one request and return its response; errors are as in `Admin.request_api`."""
     key = api_key_of(name)
     if key is None:
         raise ValueError("Kafka has no client API of that name")
@@ -133,7 +133,7 @@ def _chosen_version(call: Call, node_id: int, kind: type[Request], newest: int, 
 
 
 def _newest_form(kind: type[Request], fields: Mapping[str, object], version: int | None) -> tuple[Request, int]:
-    """Return the request in the given version, or the newest that has all the fields."""
+    """Return the request in the given version, or in the newest version that has all the fields."""
     first, last = kind.VALID_VERSIONS
     mistake: JsonFormError | None = None
     for each in range(last, first - 1, -1) if version is None else [version]:
@@ -166,7 +166,6 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
 
 
 def _route(call: Call, request: Request) -> Route:
-    """Return the route for the first group, transaction, partition, or broker resource."""
     for key_type, names in COORDINATORS.items():
         key = _first_text(request, _KEYS[key_type]) if request.NAME in names else None
         if key:
@@ -235,7 +234,7 @@ def _topic_of_id(call: Call, topic_id: bytes) -> TopicInfo:
 
 
 def _error_codes(message: Struct) -> list[tuple[int, str | None]]:
-    """Return code and message of each part of the response; parts with nested codes only if they failed."""
+    """Return code and message of each part of the response; a part with nested codes appears only if it failed."""
     found: list[tuple[int, str | None]] = []
     for name, is_array in _parts_with_codes(type(message)):
         value = getattr(message, name)

@@ -1,4 +1,4 @@
-"""Requests about partitions, sent to all leaders in parallel, and again after a leader has moved."""
+"""Requests about partitions, sent to all leaders in parallel, and repeated after a leader has moved."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -15,9 +15,9 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 Build = Callable[[dict[TopicPartition, PartitionInfo], int], Request]
-"""Builder of the request to a leader, from its partitions and the timeout in ms."""
+"""Function that returns the request to a leader, from its partitions and the timeout in ms."""
 Read = Callable[[R, int], Items[TopicPartition, V]]
-"""Reader that returns the items of a response, given the id of the node."""
+"""Function that returns the items in a response of a node."""
 
 
 def ask_leaders(

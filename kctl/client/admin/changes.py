@@ -20,13 +20,13 @@ def make_change(
     action: str,
     made: int | None = None,
 ) -> R:
-    """Return the response without an error code.
+    """Make a change and return its response.
 
     Args:
-        action: an imperative: `unregister broker 3`.
-        made: error code that means success if an earlier response was lost.
+        action: imperative for error messages, such as `unregister broker 3`.
+        made: error code that means success after a lost response.
 
-    Raises: KafkaError: rejected, or no response; `outcome_unknown` if the change may have been made.
+    Raises: KafkaError: the change was rejected or got no response. `outcome_unknown` is set if it may have been made.
     """
     unanswered = Unanswered()
 

@@ -28,9 +28,9 @@ class ClusterDescription(NamedTuple):
     """A cluster as one of its brokers describes it.
 
     Attributes:
-        controller_id: the controller in a cluster with ZooKeeper. NO_NODE on KRaft, where brokers report any broker
-            that forwards requests (KIP-590): `Admin.describe_quorum` has the leader of the controllers.
-        fenced_nodes: registered brokers without heartbeats (KIP-1073); brokers before Kafka 4.0 do not report them.
+        controller_id: the controller in a cluster with ZooKeeper. It is NO_NODE on KRaft, where brokers report any
+            broker that forwards requests (KIP-590); `Admin.describe_quorum` returns the leader of the controllers.
+        fenced_nodes: registered brokers without heartbeats (KIP-1073), if reported (from Kafka 4.0 on).
     """
 
     cluster_id: str
@@ -76,7 +76,12 @@ def describe_cluster(call: Call) -> ClusterDescription:
 
 
 class Feature(NamedTuple):
-    """A feature: its level in the cluster (0: off), and the levels that the responding broker supports."""
+    """A feature.
+
+    Attributes:
+        level: level in the cluster; 0 if the feature is off.
+        lowest, highest: range of levels that the responding broker supports.
+    """
 
     name: str
     level: int
@@ -96,7 +101,7 @@ def describe_features(call: Call) -> list[Feature]:
 
 
 class MetadataView(NamedTuple):
-    """Metadata of one broker: the brokers, and topics by name."""
+    """Brokers, and topics by name, in the metadata of one broker."""
 
     nodes: tuple[Node, ...]
     topics: Mapping[str, TopicInfo]
@@ -126,9 +131,9 @@ class QuorumReplica(NamedTuple):
     """A controller or broker with a replica of the metadata log.
 
     Attributes:
-        is_voter: votes in leader elections; other replicas are observers.
+        is_voter: whether it votes in leader elections; other replicas are observers.
         lag: number of missing records; -1 if unknown.
-        last_fetch_at_ms, last_caught_up_at_ms: instants by the leader's clock; -1 if not reported.
+        last_fetch_at_ms, last_caught_up_at_ms: times by the leader's clock; -1 if not reported.
         directory_id: id of the metadata log directory; empty before Kafka 3.9 and without kraft.version 1.
     """
 
@@ -142,7 +147,7 @@ class QuorumReplica(NamedTuple):
 
 
 class QuorumDescription(NamedTuple):
-    """The quorum as its leader describes it."""
+    """The KRaft quorum as its leader describes it."""
 
     leader_id: int
     leader_epoch: int

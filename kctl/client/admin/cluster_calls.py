@@ -14,7 +14,7 @@ Timeout = float | timedelta | None
 
 
 class ClusterCalls:
-    """Methods of `Admin` for changes of the cluster itself."""
+    """Methods of `Admin` that change the cluster itself."""
 
     def _call(self, what: str, timeout: Timeout, partial_timeout: Timeout = None) -> Call:
         raise NotImplementedError
@@ -30,15 +30,15 @@ class ClusterCalls:
         max_lifetime_ms: int = -1,
         timeout: Timeout = None,
     ) -> "DelegationToken":
-        """Create a token with which clients authenticate in place of a user.
+        """Create a token with which clients authenticate as its owner.
 
         Args:
-            owner: a principal such as `User:ann` (Kafka 3.3); None: the principal of this client.
+            owner: a principal such as `User:ann` (Kafka 3.3); None for the principal of this client.
             renewers: principals that may renew it.
-            max_lifetime_ms: -1 is the limit of the brokers.
+            max_lifetime_ms: maximum lifetime; -1 is the limit of the brokers.
 
-        Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: the listener does not
-            authenticate, or the client has authenticated with a token.
+        Raises: BrokerError: DELEGATION_TOKEN_AUTH_DISABLED: the brokers do not support tokens.
+            DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: this client is not authenticated, or is authenticated with a token.
         """
         from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
@@ -49,7 +49,7 @@ class ClusterCalls:
     def describe_delegation_tokens(
         self, owners: Sequence[str] | None = None, *, timeout: Timeout = None
     ) -> "list[DelegationToken]":
-        """Return the delegation tokens of owners, or all that this client may describe."""
+        """Return the delegation tokens of the given owners, or all that this client may describe."""
         from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
         return delegation_tokens.describe_tokens(self._call("describing delegation tokens", timeout), owners)
@@ -58,7 +58,7 @@ class ClusterCalls:
     def renew_delegation_token(self, hmac: bytes, *, renew_period_ms: int = -1, timeout: Timeout = None) -> int:
         """Renew a delegation token; return its expiry, in ms since the epoch.
 
-        Args: renew_period_ms: from now; -1 is the limit of the brokers.
+        Args: renew_period_ms: time from now; -1 is the limit of the brokers.
         """
         from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
@@ -66,9 +66,9 @@ class ClusterCalls:
 
     @checked
     def expire_delegation_token(self, hmac: bytes, *, expiry_period_ms: int = -1, timeout: Timeout = None) -> int:
-        """Change the expiry of a delegation token; return it, in ms since the epoch.
+        """Change the expiry of a delegation token; return the new expiry, in ms since the epoch.
 
-        Args: expiry_period_ms: from now; -1 expires the token immediately.
+        Args: expiry_period_ms: time from now; -1 expires the token immediately.
         """
         from kctl.client.admin import delegation_tokens  # deferred import: keeps start-up fast
 
@@ -92,7 +92,7 @@ class ClusterCalls:
     def alter_replica_log_dirs(
         self, moves: Mapping[Replica, str], *, timeout: Timeout = None
     ) -> Results[Replica, None]:
-        """Start to move replicas to other log directories of their brokers, without waiting.
+        """Start to move replicas to other log directories of their brokers, without waiting for the moves.
 
         Args: moves: path of the target directory for each replica.
         """
@@ -104,7 +104,7 @@ class ClusterCalls:
     def describe_replica_log_dirs(
         self, replicas: Sequence[Replica], *, timeout: Timeout = None
     ) -> Results[Replica, ReplicaLogDir]:
-        """Return the log directory of each replica, and the target of its move."""
+        """Return the log directory of each replica, and the target directory if it is being moved."""
         from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
         call = self._call("describing directories of replicas", timeout)
@@ -116,10 +116,9 @@ class ClusterCalls:
     def update_features(
         self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False, timeout: Timeout = None
     ) -> Results[str, None]:
-        """Change the levels of features, such as metadata.version; brokers of Kafka 4.0 change all or none.
+        """Change the levels of features, such as metadata.version; from Kafka 4.0 on, all levels change or none.
 
-        Args: validate_only: check only.
-
+        Args: validate_only: whether to check without a change.
         Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
@@ -139,12 +138,12 @@ class ClusterCalls:
         """Make a controller a voter of the KRaft quorum.
 
         Args:
-            voter_id: its node.id.
+            voter_id: node.id of the controller.
             directory_id: id of its metadata log directory, as in meta.properties or `QuorumReplica.directory_id`.
             endpoints: its listeners for controllers.
 
         Raises:
-            BrokerError: DUPLICATE_VOTER: it is a voter.
+            BrokerError: DUPLICATE_VOTER: the controller is already a voter.
             UnsupportedVersionError: kraft.version is 0, or before Kafka 3.9.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
@@ -156,7 +155,7 @@ class ClusterCalls:
         """Remove a voter from the KRaft quorum.
 
         Raises:
-            BrokerError: VOTER_NOT_FOUND: it is not a voter.
+            BrokerError: VOTER_NOT_FOUND: the controller is not a voter.
             UnsupportedVersionError: kraft.version is 0, or before Kafka 3.9.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
@@ -165,8 +164,9 @@ class ClusterCalls:
 
     @checked
     def unregister_broker(self, broker_id: int, *, timeout: Timeout = None) -> None:
-        """Remove the registration of a broker that was shut down permanently. Raises: BrokerError:
-        BROKER_ID_NOT_REGISTERED.
+        """Remove the registration of a broker that was shut down permanently.
+
+        Raises: BrokerError: BROKER_ID_NOT_REGISTERED.
         """
         from kctl.client.admin import quorum_changes  # deferred import: keeps start-up fast
 

@@ -11,13 +11,14 @@ class Replica(NamedTuple):
 
 
 class ReplicaLogDir(NamedTuple):
-    """Place of a replica.
+    """Log directory of a replica.
 
     Attributes:
-        path: its log directory.
-        lag: offsets behind the high watermark.
-        future_path: target directory of its move; None without a move.
-        future_size_bytes, future_lag: size of the copy there, and its lag to the end of the replica.
+        path: the log directory.
+        lag: number of offsets behind the high watermark.
+        future_path: target directory of a move; None without a move.
+        future_size_bytes: size of the copy in the target directory.
+        future_lag: number of offsets by which the copy is behind the replica.
     """
 
     path: str
@@ -29,7 +30,7 @@ class ReplicaLogDir(NamedTuple):
 
 
 class UpgradeType(IntEnum):
-    """Direction in which a feature level may change: Kafka's numbers."""
+    """Direction in which a feature level may change; the values are Kafka's numbers."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -46,7 +47,7 @@ class FeatureUpdate(NamedTuple):
 
 
 class VoterEndpoint(NamedTuple):
-    """A listener of a controller, such as `CONTROLLER`, and its address."""
+    """Name, such as `CONTROLLER`, and address of a controller's listener."""
 
     listener: str
     host: str

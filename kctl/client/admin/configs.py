@@ -1,5 +1,6 @@
-"""Configs of topics, brokers, groups, and other resources. Changes are incremental: parallel ones do not overwrite
-each other. Only a broker itself handles its configs.
+"""Configs of topics, brokers, groups, and other resources.
+
+Changes are incremental, so parallel changes do not overwrite each other. Only a broker itself handles its configs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +49,7 @@ class ListChange(NamedTuple):
 
 
 ConfigChange = str | ListChange | None
-"""A value, a change of a list, or None for the default."""
+"""A value, items to add or remove, or None for the default."""
 
 CONFIG_SOURCES = {
     1: "DYNAMIC_TOPIC_CONFIG",
@@ -60,7 +61,7 @@ CONFIG_SOURCES = {
     7: "DYNAMIC_CLIENT_METRICS_CONFIG",
     8: "DYNAMIC_GROUP_CONFIG",
 }
-"""Kafka's names of the sources of values."""
+"""Kafka's name of each source of values."""
 CONFIG_TYPES = {
     1: "BOOLEAN",
     2: "STRING",
@@ -72,11 +73,11 @@ CONFIG_TYPES = {
     8: "CLASS",
     9: "PASSWORD",
 }
-"""Kafka's names of the types of values."""
+"""Kafka's name of each type of values."""
 
 
 class ConfigResource(NamedTuple):
-    """A topic by name, a broker by its id as text, a group by its id, ...; broker "" is the default of all brokers."""
+    """A resource with configs. Attributes: name: topic, broker id, group id, ...; "" for the default of brokers."""
 
     type: ResourceType
     name: str
@@ -88,7 +89,7 @@ class ConfigResource(NamedTuple):
 
     @property
     def node_id(self) -> int | None:
-        """Id of the only broker that can describe it; None: any can."""
+        """Id of the only broker that can describe the resource; None if any broker can."""
         is_broker = self.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and self.name
         return int(self.name) if is_broker else None
 
@@ -97,11 +98,11 @@ class ConfigEntry(NamedTuple):
     """A property of a resource.
 
     Attributes:
-        value: None if sensitive or not set.
+        value: value as text; None if sensitive or not set.
         source: key of `CONFIG_SOURCES`; -1 if not reported.
         type: key of `CONFIG_TYPES`; 0 if not reported.
-        synonyms: (name, value, source) of each source that sets it, the effective one first; only if requested.
-        documentation: only if requested.
+        synonyms: (name, value, source) of each source that sets it, the effective one first; empty unless requested.
+        documentation: the broker's description; empty unless requested.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Coordinators for one call: found by FindCoordinator, again after they have moved."""
+"""Coordinators for one call, found by FindCoordinator, and found again after they have moved."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 Build = Callable[[int, list[str]], Request]
-"""Builder of the request to a ready node about groups that it coordinates."""
+"""Function that returns the request to a node about groups that it coordinates."""
 Follow = Callable[[Response], Request | None]
 """Function that returns the next request about the groups of a response, or None."""
 Read = Callable[[Answer | KafkaError, list[str]], Mapping[str, V | KafkaError]]
-"""Reader that returns the outcome of each group, from a response or an error of a node."""
+"""Function that returns the outcome of each group, from a response or from the error of a node."""
 
 
 class Coordinators:
-    """Coordinators of groups, or of transactional ids in place of group ids."""
+    """Coordinators of groups, or of transactional ids, which then replace the group ids."""
 
     def __init__(self, call: Call, key_type: KeyType = KeyType.GROUP) -> None:
         self._call = call
@@ -50,9 +50,9 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> Results[str, V]:
-        """Return the outcome of each group, requested from all coordinators in parallel, with retries.
+        """Query all coordinators in parallel, with retries; return the outcome of each group.
 
-        Args: most: groups in a request; None: all of a coordinator.
+        Args: most: maximum number of groups in a request; None for no limit.
         """
 
         def attempt(pending: list[str]) -> dict[str, V | KafkaError]:
@@ -71,7 +71,7 @@ class Coordinators:
         *,
         max_version: int | None = None,
     ) -> Results[K, V]:
-        """Return the outcome of each item of a group; an error of the group applies to every item."""
+        """Query the coordinator; return the outcome of each item. An error of the group applies to every item."""
 
         def attempt(pending: list[K]) -> Mapping[K, V | KafkaError]:
             answers = self._ask(
@@ -98,7 +98,6 @@ class Coordinators:
         most: int | None = None,
         follow: Follow | None = None,
     ) -> dict[str, V | KafkaError]:
-        """Send one round of requests; failed or moved coordinators are found again in the next."""
         fates: dict[str, V | KafkaError] = dict(self._find(group_ids))
         by_node: dict[int, list[str]] = {}
         for group_id in group_ids:
@@ -162,7 +161,7 @@ def coordinator_of(call: Call, key_type: KeyType, key: str) -> int:
 
 
 def look_up(call: Call, key_type: KeyType, keys: Sequence[str]) -> dict[str, Node | KafkaError]:
-    """Request the coordinators of all keys, or of the first if the broker accepts only one."""
+    """Return the coordinators of all keys, or only of the first if the broker accepts one key per request."""
     versions: NodeVersions | None = None
 
     def route(client: ClusterClient) -> int | None:

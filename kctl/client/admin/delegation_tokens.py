@@ -23,14 +23,16 @@ from kctl.client.protocol.api.delegation_tokens import (
 
 
 class DelegationToken(NamedTuple):
-    """A token with which clients authenticate by SCRAM in place of its owner; `repr` hides the secret.
+    """A token with which clients authenticate by SCRAM as its owner; `repr` hides the secret.
 
     Attributes:
         token_id: the user name for SCRAM.
         hmac: the secret; `password` is its text for SCRAM.
-        owner, requester: principals, such as `User:ann`; requester is empty before Kafka 3.3.
+        owner: principal, such as `User:ann`.
+        requester: principal that created the token; empty before Kafka 3.3.
         renewers: further principals that may renew it.
-        issued_at_ms, expires_at_ms: instants; it can be renewed until max_at_ms.
+        issued_at_ms, expires_at_ms: times, in ms since the epoch.
+        max_at_ms: time until which it can be renewed.
     """
 
     token_id: str

@@ -1,4 +1,4 @@
-"""Leader elections, and replicas that may be elected. Retries for which no election is needed count as success.
+"""Leader elections, and replicas that may be elected. A retry that needs no election counts as success.
 
 Source: KIP-460, KIP-966.
 """
@@ -26,7 +26,7 @@ _LEADERLESS = frozenset({ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 class ElectionType(IntEnum):
-    """Kind of election: Kafka's numbers."""
+    """Kind of election; the values are Kafka's numbers."""
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -62,8 +62,8 @@ class EligibleLeaders(NamedTuple):
     """Replicas of a partition outside of its ISR.
 
     Attributes:
-        eligible: have all records below the high watermark, and may be elected without loss.
-        last_known: were eligible until they crashed, and may have lost records.
+        eligible: replicas that have all records below the high watermark, and may be elected without loss.
+        last_known: replicas that were eligible until they crashed, and may have lost records.
     """
 
     eligible: tuple[int, ...]
@@ -71,7 +71,7 @@ class EligibleLeaders(NamedTuple):
 
 
 def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartition, EligibleLeaders]:
-    """Return the eligible leaders of all partitions, page by page; topics with errors are left out."""
+    """Return the eligible leaders of all partitions; topics with errors are left out."""
     names = sorted(set(topics))
     results: Results[TopicPartition, EligibleLeaders] = Results({}, {})
     cursor: Cursor | None = None

@@ -1,4 +1,4 @@
-"""Requests about state that each broker alone knows, to all brokers in parallel."""
+"""Requests to all brokers in parallel, about state that each broker alone knows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 TRIES = 3
-"""Attempts for brokers that refuse or drop connections; brokers with a connect timeout get one."""
+"""Attempts for a broker that refuses or drops connections; a broker with a connect timeout gets one."""
 
 
 def ask_every_broker(
@@ -24,15 +24,14 @@ def ask_every_broker(
     read: Callable[[Node, R], Items[str, V]],
     broker_ids: Sequence[int] | None = None,
 ) -> tuple[dict[str, V], Mapping[Node, KafkaError]]:
-    """Return the items of all brokers, sorted by name, and the errors of silent brokers.
+    """Return the items of all brokers, sorted by name, and the errors of brokers that did not respond.
 
-    Args: broker_ids: only these brokers, if they are in the cluster.
-
-    Raises: KafkaError: the error of the first broker if none responded.
+    Args: broker_ids: brokers to query, if they are in the cluster; None for all.
+    Raises: KafkaError: no broker responded.
     """
     nodes = {node.node_id: node for node in _brokers(call) if broker_ids is None or node.node_id in broker_ids}
     silent: dict[int, None] = {}
-    """Brokers that were connected and did not respond: a suspended process may continue at any time."""
+    """Connected brokers that did not respond; a suspended process may continue at any time."""
     of_silent: list[KafkaError] = []
 
     def attempt(pending: list[int]) -> dict[int, dict[str, V] | KafkaError]:

@@ -1,4 +1,4 @@
-"""Fencing of producers by transactional.id: InitProducerId at the coordinator increments the epoch. KIP-664."""
+"""Fencing of producers by transactional.id: InitProducerId at the coordinator increments the epoch (KIP-664)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from kctl.client.requests.find_coordinator import KeyType
 from kctl.client.requests.producer_id import ProducerId, init_producer_id, producer_id_in
 
 TRANSACTION_TIMEOUT_MS = 60_000
-"""The default of Java's producers; no transaction uses it."""
+"""Transaction timeout in the request: the default of Java's producers. No transaction uses it."""
 
 
 def fence_producers(call: Call, transactional_ids: Iterable[str]) -> Results[str, ProducerId]:

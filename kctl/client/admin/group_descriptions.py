@@ -1,6 +1,6 @@
 """Descriptions of groups by ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe, or StreamsGroupDescribe.
 
-As the type of a group is unknown, these APIs are tried in this order, if the coordinator has them.
+Because the type of a group is unknown, the APIs that the coordinator has are tried in this order.
 
 Source: KIP-848, KIP-932, KIP-1071 and Java's DescribeConsumerGroupsHandler.
 """
@@ -204,7 +204,7 @@ def _by_subtopology(tasks: Iterable[streams_groups.TaskIds]) -> dict[str, Sequen
 def _read_by(
     tasks: Iterable[streams_groups.TaskIds], subtopologies: dict[str, streams_groups.Subtopology]
 ) -> tuple[TopicPartition, ...]:
-    """Return the partitions that tasks read: their number in every source topic."""
+    """Return the partitions that tasks read: in each source topic, the partition with the number of the task."""
 
     def sources() -> Iterator[tuple[str, Sequence[int]]]:
         for task in tasks:

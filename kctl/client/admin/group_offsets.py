@@ -1,4 +1,4 @@
-"""Committed offsets of a group: list, change, and delete by other clients. Changes require a group without members."""
+"""Committed offsets of a group: list, change, and delete. Changes require a group without members."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -69,7 +69,7 @@ def list_group_offsets(
 def list_offsets_of_groups(
     call: Call, group_ids: Sequence[str]
 ) -> Results[str, Results[TopicPartition, OffsetAndMetadata]]:
-    """Return all committed offsets; with one request for each group before Kafka 3.0."""
+    """Return all committed offsets of groups; before Kafka 3.0, with one request for each group."""
     coordinators = Coordinators(call)
     try:
         found = _offsets_of(call, coordinators, group_ids)
@@ -92,9 +92,9 @@ def _one_by_one(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 
 def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]) -> Results[str, Committed]:
-    """Return all committed offsets. Raises: UnsupportedVersionError: requests can only be about one group."""
+    """Return all committed offsets. Raises: UnsupportedVersionError: a request can only be about one group."""
     is_named: list[bool] = []
-    """True if the last request listed groups; old versions are about one group."""
+    """Whether each request listed groups; in old versions, a request is about one group."""
 
     def build(node_id: int, groups: list[str]) -> Request:
         speaks = partial(call.client.network.supports, node_id, OffsetFetchRequest)
@@ -123,7 +123,6 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
 
 
 def _fate(found: Committed | KafkaError) -> Committed | KafkaError:
-    """Return the committed offsets of a group, or the first retriable error of a partition."""
     if isinstance(found, KafkaError):
         return found
     retried = (each for each in found.values() if isinstance(each, KafkaError) and ADMIN_GROUPS.is_retried(each))
@@ -151,7 +150,7 @@ def alter_group_offsets(
 def delete_group_offsets(
     call: Call, group_id: str, partitions: Iterable[TopicPartition]
 ) -> Results[TopicPartition, None]:
-    """Delete committed offsets; the coordinator rejects topics that a member reads. Source: KIP-496."""
+    """Delete committed offsets; the coordinator rejects partitions whose topic a member reads. Source: KIP-496."""
 
     def build(pending: list[TopicPartition]) -> Request:
         return OffsetDeleteRequest(group_id=group_id, topics=_to_delete(pending))

@@ -8,9 +8,9 @@ CLASSIC = "classic"
 CONSUMER = "consumer"
 SHARE = "share"
 STREAMS = "streams"
-"""Types of groups: JoinGroup and SyncGroup, KIP-848, KIP-932, KIP-1071."""
+"""Types of groups: CLASSIC has JoinGroup and SyncGroup, CONSUMER is KIP-848, SHARE KIP-932, STREAMS KIP-1071."""
 CONSUMER_PROTOCOL = "consumer"
-"""Protocol type of classic groups of consumers; Connect workers, for example, have another one."""
+"""Protocol type of classic groups of consumers. Groups of Connect workers, for example, have another one."""
 
 
 class GroupListing(NamedTuple):
@@ -18,9 +18,9 @@ class GroupListing(NamedTuple):
 
     Attributes:
         type: `classic`, `consumer`, `share`, ...; lower case.
-        state: in the broker's spelling (`Stable`, `Empty`, ...).
-        protocol_type: empty for groups that never had members.
-        coordinator: the broker that reported it.
+        state: state in the broker's spelling (`Stable`, `Empty`, ...).
+        protocol_type: protocol type; empty for groups that never had members.
+        coordinator: broker that reported the group.
     """
 
     group_id: str
@@ -31,9 +31,9 @@ class GroupListing(NamedTuple):
 
 
 class GroupList(NamedTuple):
-    """Groups by id, sorted, and brokers that did not respond, with their errors.
+    """Groups by id, sorted, and the errors of brokers that did not respond.
 
-    If `failed` is not empty, the list is incomplete: only its coordinator knows a group.
+    If `failed` is not empty, the list is incomplete, because only its coordinator knows a group.
     """
 
     groups: Mapping[str, GroupListing]
@@ -44,11 +44,11 @@ class MemberDescription(NamedTuple):
     """A member of a group.
 
     Attributes:
-        assignment: assigned partitions; None for groups of another protocol type.
-        subscribed_topics: None if unknown (during a rebalance).
-        target_assignment, epoch, subscribed_regex, rack: None except for KIP-848.
-        tasks, standby_tasks: partition numbers by subtopology; None except for streams groups.
-        is_classic: a member of a KIP-848 group that uses the classic protocol (online upgrade).
+        assignment: assigned partitions; None if the protocol type is not `consumer`.
+        subscribed_topics: topics; None if unknown (during a rebalance).
+        target_assignment, epoch, subscribed_regex, rack: values of KIP-848; otherwise None.
+        tasks, standby_tasks: partition numbers by subtopology, for streams groups; otherwise None.
+        is_classic: whether the member of a KIP-848 group uses the classic protocol (online upgrade).
     """
 
     member_id: str
@@ -71,8 +71,8 @@ class GroupDescription(NamedTuple):
 
     Attributes:
         type: CLASSIC, CONSUMER, SHARE, or STREAMS.
-        assignor: name of the partition assignor; empty if there is none yet.
-        epoch, target_epoch: of the membership and the target assignment, with KIP-848.
+        assignor: name of the partition assignor; empty if the group has none yet.
+        epoch, target_epoch: epochs of the group and of the target assignment, with KIP-848.
     """
 
     group_id: str
@@ -87,7 +87,7 @@ class GroupDescription(NamedTuple):
 
 
 class MemberToRemove(NamedTuple):
-    """A member by its id, or a static one by its group.instance.id."""
+    """A member by its id, or a static member by its group.instance.id."""
 
     member_id: str = ""
     group_instance_id: str | None = None

@@ -1,4 +1,4 @@
-"""Groups: list, delete, remove members. Items already gone after a lost response count as removed."""
+"""Groups: list, delete, remove members. After a lost response, an item that is already gone counts as removed."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,7 @@
-"""Hanging transactions: open on a partition, and no coordinator will end them. Source: KIP-664.
+"""Hanging transactions: open on a partition, but no coordinator will end them. Source: KIP-664.
 
 They hold back the last stable offset. Partitions are read before and after the coordinators, to leave out transactions
-that end in between. UNDECIDED: a coordinator is missing, or the principal may not describe the transactional.id.
+that end in between.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,11 +25,9 @@ from kctl.client.requests.retry import UNKNOWN_TOPIC
 
 STATE_TOPIC = "__transaction_state"
 OVERDUE_MS = 60_000
-"""Time after its timeout at which an ongoing transaction is overdue; coordinators check theirs every 10s."""
+"""Time after its timeout at which an ongoing transaction is overdue; coordinators check timeouts every 10s."""
 HIDDEN_MS = 15 * 60_000
-"""Kafka's default of transaction.max.timeout.ms: coordinators have aborted older transactions, including hidden
-ones.
-"""
+"""Kafka's default of transaction.max.timeout.ms; coordinators have aborted all older transactions."""
 ONGOING = "Ongoing"
 
 
@@ -37,22 +35,22 @@ class Verdict(Enum):
     """State of an open transaction."""
 
     RUNNING = "running"
-    """Its coordinator knows it, and its timeout has not passed."""
+    """The coordinator knows the transaction, and its timeout has not passed."""
     OVERDUE = "overdue"
-    """Its coordinator knows it and has not aborted it long after its timeout."""
+    """The coordinator knows the transaction, but has not aborted it long after its timeout."""
     HANGING = "hanging"
-    """No coordinator knows it, so it will never end."""
+    """No coordinator knows the transaction, so it will never end."""
     UNDECIDED = "undecided"
-    """Its coordinator may not have responded, or may hide its transactional.id from this principal."""
+    """The coordinator may not have responded, or this principal may not describe the transactional.id."""
 
 
 class OpenTransaction(NamedTuple):
     """A transaction that is open on one partition.
 
     Attributes:
-        transactional_id: of its producer; None if no coordinator knows the producer.
-        timeout_ms, started_at_ms: by the coordinator; None if it does not know this transaction.
-        reason: of the verdict.
+        transactional_id: transactional.id of its producer; None if no coordinator knows the producer.
+        timeout_ms, started_at_ms: values of the coordinator; None if it does not know this transaction.
+        reason: explanation of the verdict.
     """
 
     partition: TopicPartition
@@ -69,7 +67,7 @@ class OpenTransaction(NamedTuple):
         return self.producer.transaction_start_offset
 
     def age_ms(self, wall_ms: int) -> int | None:
-        """Return its age, or the time since its producer's last write; None if both are unknown."""
+        """Return the age of the transaction, or the time since its producer's last write; None if both are unknown."""
         began_at_ms = self.producer.last_timestamp_ms if self.started_at_ms is None else self.started_at_ms
         return None if began_at_ms < 0 else max(0, wall_ms - began_at_ms)
 
@@ -78,8 +76,8 @@ class OpenTransactions(NamedTuple):
     """Open transactions of partitions, and errors.
 
     Attributes:
-        failed: partitions whose leader did not respond.
-        missing: names of brokers, and of partitions of __transaction_state, whose transactions are unknown.
+        failed: errors of partitions whose leader did not respond.
+        missing: errors of brokers, and of partitions of __transaction_state, whose transactions are unknown; by name.
     """
 
     transactions: tuple[OpenTransaction, ...]
@@ -96,7 +94,8 @@ class _Coordinators(NamedTuple):
 def open_transactions(new_call: Callable[[], Call], partitions: Iterable[TopicPartition]) -> OpenTransactions:
     """Return the open transactions of partitions, each with a verdict.
 
-    Args: new_call: returns the call of each step; silent brokers leave time for the next.
+    Args: new_call: returns a call for each step, with a part of the remaining time, so that brokers that do not respond
+        leave time for later steps.
     """
     call = new_call()
     first = describe_producers(call, partitions)
@@ -137,7 +136,7 @@ def _ask_coordinators(new_call: Callable[[], Call], producer_ids: Iterable[int])
 
 
 def _leaderless(call: Call) -> dict[str, KafkaError]:
-    """Return the partitions of __transaction_state without a leader: no broker reports their transactions."""
+    """Return errors of __transaction_state partitions without a leader, whose transactions no broker reports."""
     results = describe_topics(call, [STATE_TOPIC])
     error = results.failed.get(STATE_TOPIC)
     if error is not None:
@@ -179,7 +178,7 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
 def _judge_unlisted(
     tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
 ) -> OpenTransaction:
-    """Return the verdict on a producer that no coordinator reports; ids may be hidden from this principal."""
+    """Return the verdict on a producer that no coordinator reports; this principal may lack permission."""
     hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:

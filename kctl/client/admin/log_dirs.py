@@ -19,8 +19,8 @@ class LogDir(NamedTuple):
     """A log directory of one broker.
 
     Attributes:
-        error: reason why the broker cannot use it; None if it can.
-        total_bytes, usable_bytes: size of its disk; -1 if not reported (before Kafka 3.3).
+        error: reason why the broker cannot use it, or None.
+        total_bytes, usable_bytes: sizes of its disk; -1 if not reported (before Kafka 3.3).
         replica_bytes: size of each replica.
     """
 

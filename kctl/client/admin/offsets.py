@@ -46,7 +46,7 @@ def find_offsets(
 
 
 def _check_max_timestamp(call: Call, node_id: int) -> None:
-    """Raise if a broker would treat MAX_TIMESTAMP as a time and return the first record."""
+    """Raise UnsupportedVersionError if a broker would handle MAX_TIMESTAMP as a time and return the first record."""
     if not call.client.network.supports(node_id, ListOffsetsRequest, FIRST_VERSION_WITH_MAX_TIMESTAMP):
         needed = f"needs ListOffsets version {FIRST_VERSION_WITH_MAX_TIMESTAMP} (Kafka 3.0)"
         text = f"the offset of the largest timestamp {needed}, which broker {call.name_of(node_id)} lacks"
@@ -58,7 +58,7 @@ CONSUMER = -1
 
 
 class EpochEnd(NamedTuple):
-    """End of a leader epoch, or of the largest epoch below it in the log; -1 and -1 if there is none."""
+    """End of a leader epoch in the log, or of the largest epoch below it; both values are -1 if there is none."""
 
     leader_epoch: int
     end_offset: int

@@ -37,9 +37,9 @@ from kctl.client.quotas import QuotaEntity, Quotas
 Timeout = float | timedelta | None
 
 STEPS = 4
-"""Each of several steps waits for silent brokers for at most this fraction of the time left,"""
+"""Part of the remaining time for which a step waits for brokers that do not respond: one fourth,"""
 LEAST_STEP_S = 2
-"""or for two seconds: slow brokers are not silent."""
+"""but at least two seconds, because a broker may only be slow."""
 
 
 class OperatorCalls:
@@ -67,9 +67,9 @@ class OperatorCalls:
         """Return the config entries of topics, brokers, or groups, by name.
 
         Args:
-            include_synonyms: include the overridden values of other sources.
-            include_documentation: include the broker's description of each property.
-            keys: the properties to return, if a resource has them; None for all.
+            include_synonyms: whether to include the overridden values of other sources.
+            include_documentation: whether to include the broker's description of each property.
+            keys: names of the properties to return; None for all.
             broker_id: broker to query about resources that any broker can describe.
 
         Raises: ValueError: the name of a broker is not its id.
@@ -95,8 +95,8 @@ class OperatorCalls:
         """Change single config entries and keep the others; each resource is changed as a whole or not at all.
 
         Args:
-            changes: for each resource, values by name; None restores the default; a `ListChange` adds or removes items.
-            validate_only: check only.
+            changes: for each resource, values by name. None restores the default; a `ListChange` adds or removes items.
+            validate_only: whether to check without a change.
 
         Raises:
             UnsupportedVersionError: before Kafka 2.3.
@@ -114,7 +114,7 @@ class OperatorCalls:
 
         Args:
             counts: new total for each topic.
-            validate_only: check only.
+            validate_only: whether to check without a change.
         """
         call = self._call("creating partitions", timeout)
         return topics.create_partitions(call, counts, validate_only=validate_only)
@@ -123,9 +123,9 @@ class OperatorCalls:
     def delete_records(
         self, before: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, int]:
-        """Delete the records before an offset of each partition permanently; return the new start of its log.
+        """Permanently delete the records before an offset of each partition; return the new start offset of its log.
 
-        Args: before: offsets up to the end of the log; OFFSET_OUT_OF_RANGE beyond.
+        Args: before: offsets. An offset beyond the end of the log fails with OFFSET_OUT_OF_RANGE.
         """
         return offsets.delete_records(self._call("deleting records", timeout), before)
 
@@ -135,10 +135,10 @@ class OperatorCalls:
     def alter_partition_reassignments(
         self, targets: Mapping[TopicPartition, Sequence[int] | None], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Start to move partitions to other brokers, or cancel moves; does not wait for them.
+        """Start to move partitions to other brokers, or cancel moves, without waiting for the moves.
 
-        Args: targets: for each partition the final brokers, the preferred leader first; None cancels its move
-            (NO_REASSIGNMENT_IN_PROGRESS without one).
+        Args: targets: final brokers of each partition, starting with the preferred leader. None cancels a move; without
+            a move, the partition fails with NO_REASSIGNMENT_IN_PROGRESS.
         """
         return reassignments.alter_reassignments(self._call("moving partitions", timeout), targets)
 
@@ -146,17 +146,19 @@ class OperatorCalls:
     def list_partition_reassignments(
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> dict[TopicPartition, Reassignment]:
-        """Return the moves in progress, of some partitions or of all."""
+        """Return the moves in progress, of the given partitions or of all."""
         return reassignments.list_reassignments(self._call("listing moves of partitions", timeout), partitions)
 
     @checked
     def elect_leaders(
         self, election_type: ElectionType, partitions: Sequence[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, bool]:
-        """Elect the preferred leaders of partitions, or with UNCLEAN a leader for partitions without one.
+        """Elect the preferred leaders of partitions, or with UNCLEAN, a leader for partitions without one.
 
-        Returns whether each partition had an election; False: the leader is already the wanted one. After a lost
-        response, True may be reported without an election. Unclean elections may lose records.
+        Unclean elections may lose records.
+
+        Returns: for each partition, whether an election was held. False means that the wanted leader already leads.
+            After a lost response, True may be returned without an election.
         """
         return elections.elect_leaders(self._call("electing leaders", timeout), election_type, partitions)
 
@@ -169,7 +171,7 @@ class OperatorCalls:
     def describe_quorum(self, *, timeout: Timeout = None) -> QuorumDescription:
         """Return the quorum of controllers: leader, voters, observers, and their lags.
 
-        Raises: UnsupportedVersionError: without KRaft, or before Kafka 3.0.
+        Raises: UnsupportedVersionError: the cluster has no KRaft, or is older than Kafka 3.0.
         """
         return cluster.describe_quorum(self._call("describing the quorum", timeout))
 
@@ -177,7 +179,7 @@ class OperatorCalls:
     def metadata_views(
         self, broker_ids: Sequence[int], topics: Sequence[str] | None = None, *, timeout: Timeout = None
     ) -> Results[int, MetadataView]:
-        """Return the metadata of each broker, or its error; requested once.
+        """Return the metadata of each broker, or its error, without retries.
 
         Args: topics: names; None for all.
         """
@@ -192,9 +194,7 @@ class OperatorCalls:
         partitions: Collection[TopicPartition] | None = None,
         timeout: Timeout = None,
     ) -> Results[int, list[LogDir]]:
-        """Return the log directories of each broker, with their disks and the sizes of all replicas or of
-        `partitions`.
-        """
+        """Return the log directories of each broker, with disk sizes, and replica sizes of `partitions` or of all."""
         return log_dirs.describe_log_dirs(self._call("describing log directories", timeout), broker_ids, partitions)
 
     # --- access -------------------------------------------------------------------------------------------------------
@@ -203,9 +203,10 @@ class OperatorCalls:
     def describe_acls(
         self, wanted: AclFilter | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> list[AclRule]:
-        """Return the ACL rules that a filter matches, or all. SECURITY_DISABLED if brokers have no authorizer.
+        """Return the ACL rules that a filter matches, or all rules.
 
-        Args: broker_id: broker to query; None: any.
+        Args: broker_id: broker to query; None for any.
+        Raises: BrokerError: SECURITY_DISABLED: the brokers have no authorizer.
         """
         from kctl.client.admin import acls  # deferred import: keeps start-up fast
 
@@ -231,10 +232,11 @@ class OperatorCalls:
     def describe_user_scram_credentials(
         self, users: Sequence[str] | None = None, *, broker_id: int | None = None, timeout: Timeout = None
     ) -> Results[str, ScramMechanisms]:
-        """Return the SCRAM mechanisms of users, with their iterations; None: of all users that have any.
+        """Return the SCRAM mechanisms of users, with their iterations.
 
-        Args: broker_id: broker to query; None: any.
-
+        Args:
+            users: user names; None for all users with credentials.
+            broker_id: broker to query; None for any.
         Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
@@ -247,8 +249,7 @@ class OperatorCalls:
     ) -> Results[Credential, None]:
         """Set and delete SCRAM credentials; return the outcome of each, by user and mechanism.
 
-        Args: changes: `ScramPassword` creates missing users; `ScramRemoval`.
-
+        Args: changes: credentials to set (`ScramPassword`, which creates missing users) and to delete (`ScramRemoval`).
         Raises: UnsupportedVersionError: before Kafka 2.7.
         """
         from kctl.client.admin import scram_users  # deferred import: keeps start-up fast
@@ -272,8 +273,8 @@ class OperatorCalls:
         """Return the quotas of all entities, by key.
 
         Args:
-            entity_types: only entities with all of these parts: `user`, `client-id`, `ip`.
-            broker_id: broker to query; None: any.
+            entity_types: parts that an entity must have: `user`, `client-id`, `ip`.
+            broker_id: broker to query; None for any.
 
         Raises: UnsupportedVersionError: before Kafka 2.6.
         """
@@ -293,7 +294,7 @@ class OperatorCalls:
 
         Args:
             changes: for each entity, values by key; None removes a quota.
-            validate_only: check only.
+            validate_only: whether to check without a change.
 
         Raises: UnsupportedVersionError: before Kafka 2.6.
         """
@@ -308,7 +309,7 @@ class OperatorCalls:
     def list_share_group_offsets(
         self, group_id: str, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> Results[TopicPartition, ShareOffset]:
-        """Return start offset and lag of each partition, or of all that the group has read.
+        """Return start offset and lag of the given partitions, or of all partitions that the share group has read.
 
         Raises:
             BrokerError: GROUP_ID_NOT_FOUND: the share group does not exist.
@@ -321,7 +322,7 @@ class OperatorCalls:
     def alter_share_group_offsets(
         self, group_id: str, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, None]:
-        """Set start offsets; NON_EMPTY_GROUP if the group has members."""
+        """Set start offsets of a share group; a group with members fails with NON_EMPTY_GROUP."""
         call = self._call(f"setting offsets of share group {group_id}", timeout)
         return share_groups.alter_share_offsets(call, group_id, offsets)
 
@@ -329,7 +330,7 @@ class OperatorCalls:
     def delete_share_group_offsets(
         self, group_id: str, topics: Iterable[str], *, timeout: Timeout = None
     ) -> Results[str, None]:
-        """Delete the start offsets of topics; NON_EMPTY_GROUP if the group has members."""
+        """Delete the start offsets of a share group in topics; a group with members fails with NON_EMPTY_GROUP."""
         call = self._call(f"deleting offsets of share group {group_id}", timeout)
         return share_groups.delete_share_offsets(call, group_id, topics)
 
@@ -349,14 +350,14 @@ class OperatorCalls:
         """Return the transactional.ids of all brokers, and the brokers that did not respond.
 
         Args:
-            states: only these: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...
-            producer_ids: only of these producers.
-            longer_than_ms: only transactions that are ongoing for longer (Kafka 3.8).
-            pattern: only ids that match this regular expression (Kafka 4.1).
-            broker_ids: only of these coordinators.
+            states: states to return: `Ongoing`, `PrepareCommit`, `CompleteAbort`, ...
+            producer_ids: producers to return.
+            longer_than_ms: minimum time for which a transaction is ongoing (Kafka 3.8).
+            pattern: regular expression that the ids match (Kafka 4.1).
+            broker_ids: coordinators to query.
 
         Raises:
-            UnsupportedVersionError: before Kafka 3.0, or the release of a filter.
+            UnsupportedVersionError: before Kafka 3.0, or before the release of a filter.
             KafkaError: no broker responded.
         """
         wanted = TransactionFilter(states, producer_ids, longer_than_ms, pattern)
@@ -366,7 +367,7 @@ class OperatorCalls:
     def describe_transactions(
         self, transactional_ids: Sequence[str], *, timeout: Timeout = None
     ) -> Results[str, TransactionDescription]:
-        """Return transactions with state, producer, and partitions; TRANSACTIONAL_ID_NOT_FOUND for unknown ids.
+        """Return transactions with state, producer, and partitions; unknown ids fail with TRANSACTIONAL_ID_NOT_FOUND.
 
         Raises: UnsupportedVersionError: before Kafka 3.0.
         """
@@ -377,7 +378,7 @@ class OperatorCalls:
     def describe_producers(
         self, partitions: Iterable[TopicPartition], *, timeout: Timeout = None
     ) -> Results[TopicPartition, Producers]:
-        """Return the producers that the leader of each partition remembers, and the starts of their transactions.
+        """Return the producers that the leader of each partition remembers, and the starts of their open transactions.
 
         Raises: UnsupportedVersionError: before Kafka 2.8.
         """
@@ -404,10 +405,9 @@ class OperatorCalls:
     ) -> ActiveProducer:
         """Abort the open transaction that begins at an offset of a partition, regardless of its coordinator.
 
-        Use it for hanging transactions only: a transaction in use would be split.
+        Use it for hanging transactions only: it would split a transaction in use.
 
-        Returns: its former producer.
-
+        Returns: the producer of the transaction.
         Raises:
             BrokerError: INVALID_TXN_STATE: no open transaction begins there. CLUSTER_AUTHORIZATION_FAILED.
             UnsupportedVersionError: before Kafka 2.8.
@@ -421,9 +421,9 @@ class OperatorCalls:
     def find_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordTime | None]:
-        """Return offset and time of the first record at or after each offset; None without a record.
+        """Return offset and time of the first record at or after each offset, or None if no record exists.
 
-        Reads one batch of each partition. OFFSET_OUT_OF_RANGE outside of the log.
+        Reads one batch of each partition. An offset outside of the log fails with OFFSET_OUT_OF_RANGE.
         """
         return records.find_records(self._call("reading records", timeout), offsets)
 
@@ -431,9 +431,9 @@ class OperatorCalls:
     def inspect_records(
         self, offsets: Mapping[TopicPartition, int], *, timeout: Timeout = None
     ) -> Results[TopicPartition, RecordShape | None]:
-        """Return size and schema id of the first record at or after each offset; None without a record.
+        """Return size and schema id of the first record at or after each offset, or None if no record exists.
 
-        Unreadable batches are a CorruptBatchError of their partition.
+        Partitions with an unreadable batch fail with CorruptBatchError.
         """
         return records.inspect_records(self._call("reading records", timeout), offsets)
 
@@ -441,7 +441,7 @@ class OperatorCalls:
     def sample_keys(
         self, ranges: Mapping[TopicPartition, KeyRange], *, timeout: Timeout = None
     ) -> Results[TopicPartition, KeySample]:
-        """Count the first records of each range, and those whose key occurs again among them.
+        """Count the first records of each range, and the records among them whose key occurs again.
 
         Uses one fetch of 256 KiB for each partition. Compacted records have no repeated keys.
         """

@@ -22,10 +22,10 @@ class ActiveProducer(NamedTuple):
     """A producer as the leader of one partition remembers it.
 
     Attributes:
-        last_sequence: of its latest record; -1 if there is none in this epoch.
-        last_timestamp_ms: of its latest record or marker; -1 if unknown.
-        coordinator_epoch: of the latest marker; None before its first marker on the partition.
-        transaction_start_offset: start of its open transaction; None without one.
+        last_sequence: last sequence number; -1 if there is none in this epoch.
+        last_timestamp_ms: timestamp of the last record or marker; -1 if unknown.
+        coordinator_epoch: coordinator epoch of the last marker; None without a marker on the partition.
+        transaction_start_offset: start of the open transaction; None without one.
     """
 
     producer_id: int

@@ -88,7 +88,6 @@ def unregister_broker(call: Call, broker_id: int) -> None:
 
 
 def _uuid(given: str | bytes) -> bytes:
-    """Return a directory id given as bytes, Kafka's base64 text, or a UUID with hyphens."""
     from base64 import urlsafe_b64decode
 
     try:

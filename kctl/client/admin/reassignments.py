@@ -1,6 +1,6 @@
 """Reassignments of partitions to other brokers, by the controller.
 
-Repeated moves have no effect; repeated cancellations are NO_REASSIGNMENT_IN_PROGRESS.
+A repeated move has no effect; a repeated cancellation fails with NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +24,16 @@ from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN_TOPICS
 
 PARTITIONS_PER_REQUEST = 1_000
-"""Partitions in a request; controllers reject requests with too many changes (10,000 from Kafka 3.3 on)."""
+"""Maximum number of partitions in a request; from Kafka 3.3 on, controllers reject more than 10,000 changes."""
 
 
 class Reassignment(NamedTuple):
     """A move in progress.
 
     Attributes:
-        replicas: all current replicas, including added ones.
-        adding, removing: replicas to be added, and to be removed.
+        replicas: all current replicas, including those being added.
+        adding: replicas that are being added.
+        removing: replicas to remove after the move.
     """
 
     replicas: tuple[int, ...]

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from kctl.client.records import Record
 
 FIRST_BYTES: Final = 16 << 10
-"""First fetch size for each partition: most batches are smaller. Larger ones are fetched again."""
+"""First fetch size for each partition. Most batches are smaller; larger batches are fetched again."""
 GROWTH: Final = 8
 MOST_BYTES: Final = 8 << 20
-"""Fetch size of a response. The first partition gets its whole batch, even if it is larger (KIP-74)."""
+"""Maximum size of a response. The first partition gets a whole batch, even if it is larger (KIP-74)."""
 MOST_FRUITLESS_ROUNDS: Final = 8
-"""Consecutive empty fetches after which a broker that reports records is faulty."""
+"""Number of consecutive empty responses after which a broker that reports records counts as faulty."""
 LAST_VERSION_WITH_NAMES: Final = 12
 SAMPLE_BYTES: Final = 256 << 10
-"""Fetch size of a partition whose keys are sampled."""
+"""Fetch size for a partition whose keys are sampled."""
 MOST_RECORDS: Final = 20_000
 """Maximum number of records in a sample."""
 MOST_DECOMPRESSED_BYTES: Final = 64 << 20
-"""Limit for a batch, as the default of `kctl consume`."""
+"""Maximum decompressed size of a batch, the default of `kctl consume`."""
 SCHEMA_HEADER_BYTES: Final = 5
 """Header of values of a schema registry: a byte 0 and the id of the schema."""
 
@@ -37,14 +37,14 @@ V = TypeVar("V")
 
 
 class RecordTime(NamedTuple):
-    """Place of a record; `timestamp_ms` is None if the record has none (before Kafka 0.10)."""
+    """Offset and time of a record. Attributes: timestamp_ms: None if the record has none (before Kafka 0.10)."""
 
     offset: int
     timestamp_ms: int | None
 
 
 class _Further(NamedTuple):
-    """Records from `offset` on exist but did not arrive."""
+    """Result for a partition whose records from `offset` on exist but were not in the response."""
 
     offset: int
 
@@ -64,7 +64,7 @@ class RecordShape(NamedTuple):
 
 
 class KeyRange(NamedTuple):
-    """Records from `offset` to before `stop_offset`, in the first `most_bytes` of the log from there."""
+    """Records from `offset` to before `stop_offset` that are in the first `most_bytes` of the log from `offset` on."""
 
     offset: int
     stop_offset: int
@@ -72,7 +72,7 @@ class KeyRange(NamedTuple):
 
 
 class KeySample(NamedTuple):
-    """Number of records, and of records whose key occurs again among them."""
+    """Number of records, and number of records among them whose key occurs again."""
 
     records: int
     repeated: int

@@ -37,7 +37,7 @@ def alter_replica_log_dirs(call: Call, moves: Mapping[Replica, str]) -> Results[
 
 
 def _is_retried(error: KafkaError, tries: int) -> bool:
-    """Return whether to retry; a broker's errors about a replica are final."""
+    """Return whether to retry an error; a broker's error about a replica is final."""
     return not isinstance(error, BrokerError) and ADMIN_GROUPS.is_retried(error, tries)
 
 

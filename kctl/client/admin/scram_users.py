@@ -59,8 +59,8 @@ def describe_scram_users(
 def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Credential, None]:
     """Return the outcome of each credential.
 
-    Brokers accept one change of a user in a request, so others follow; after a failure they are not sent and get the
-    same error.
+    Because brokers accept one change per user in a request, further changes of a user follow in later requests. After a
+    failure, they are not sent and get the same error.
     """
     for change in changes:
         if change.mechanism not in SCRAM_NUMBERS:
@@ -86,7 +86,7 @@ def alter_scram_users(call: Call, changes: Sequence[ScramChange]) -> Results[Cre
 
 
 def _alter_each(call: Call, changes: Mapping[str, ScramChange]) -> Results[str, bool]:
-    """Return the outcome of each user's change; repeated removals without a credential count as made."""
+    """Return the outcome of each user's change; after a lost response, a missing credential counts as removed."""
     upserts = {user: _upsert(call, each) for user, each in changes.items() if isinstance(each, ScramPassword)}
     removals = {user: each for user, each in changes.items() if isinstance(each, ScramRemoval)}
     unanswered = Unanswered()

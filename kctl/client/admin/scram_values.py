@@ -4,14 +4,14 @@ SCRAM_NUMBERS = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 """Kafka's number of each mechanism."""
 DEFAULT_ITERATIONS = 4096
 MOST_ITERATIONS = 16_384
-"""Maximum that brokers accept. Source: ScramControlManager.MAX_ITERATIONS."""
+"""Maximum number of iterations that brokers accept. Source: ScramControlManager.MAX_ITERATIONS."""
 
 ScramMechanisms = dict[str, int]
-"""Mechanisms of a user's credentials, with their iterations."""
+"""Iterations by mechanism of a user's credentials."""
 
 
 class Credential(NamedTuple):
-    """Key of a credential: a user has one for each mechanism."""
+    """Identity of a credential. A user may have one credential for each mechanism."""
 
     user: str
     mechanism: str

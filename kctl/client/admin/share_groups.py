@@ -1,6 +1,6 @@
 """Start offsets of share groups. Source: KIP-932, KIP-1226 (lag).
 
-Share groups have no commits: all records before the start offset of a partition are done.
+Share groups commit no offsets; the group has processed all records before the start offset of a partition.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +34,8 @@ class ShareOffset(NamedTuple):
     """Progress of a share group in a partition.
 
     Attributes:
-        start_offset: all records before it are done; None if the group has not read the partition.
-        lag: later records that are not done, by the broker; None if not reported (Kafka 4.1).
+        start_offset: offset before which all records are processed; None if the group has not read the partition.
+        lag: number of later records that are not processed; None if not reported (Kafka 4.1).
     """
 
     start_offset: int | None

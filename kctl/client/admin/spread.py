@@ -1,5 +1,7 @@
-"""Requests that any broker can handle: long lists in parts, sent to several brokers in parallel, as each handles
-requests one by one. Brokers that are behind do not know the newest topics, so another one is queried about them.
+"""Requests that any broker can handle.
+
+Long lists are sent in parts to several brokers in parallel, because each broker handles requests one by one. A broker
+whose metadata is behind does not know the newest topics, so another broker is queried about them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,9 +21,9 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 PART_ITEMS = 100
-"""Maximum number of items in a request; lists that fit go to one broker."""
+"""Maximum number of items in a request. A list that fits goes to one broker."""
 MOST_BROKERS = 8
-"""Maximum number of requests in flight, each to another broker."""
+"""Maximum number of requests in flight, each to a different broker."""
 MOMENT_MS = 100
 """Maximum wait for a connection to another broker."""
 
@@ -31,7 +33,7 @@ def is_unknown_topic(outcome: object) -> bool:
 
 
 class BrokersBehind:
-    """Brokers that did not know a topic; used again in a call only if no other is connected."""
+    """Brokers that did not know a topic. A call uses them again only if no other broker is connected."""
 
     def __init__(self, call: Call) -> None:
         self._client = call.client
@@ -43,7 +45,7 @@ class BrokersBehind:
             self._nodes.add(self._client.network.node(node_id))
 
     def connect_another(self) -> None:
-        """If a broker is behind, wait at most MOMENT_MS for a connection to another."""
+        """If a broker is behind, wait at most MOMENT_MS for a connection to another broker."""
         if not self._nodes:
             return
         network, metadata = self._client.network, self._client.metadata
@@ -60,7 +62,7 @@ class BrokersBehind:
         return None if node is None else node.node_id
 
     def ready_node(self, client: ClusterClient, busy: tuple[int, ...] = ()) -> Node | None:
-        """Return a ready broker that is not busy; one that is behind only as the last resort."""
+        """Return a ready broker that is not busy; a broker that is behind is the last resort."""
         ids = self._ids()
         has_others = client.network.any_ready_node(avoid=ids) is not None
         return client.network.any_ready_node(avoid=(*busy, *ids) if has_others else busy)
@@ -85,7 +87,8 @@ def ask_brokers(
 ) -> dict[K, V | KafkaError]:
     """Return the outcome of each item, as `Call.ask_items` does with any node.
 
-    If a broker fails, its part goes to another. At the deadline, only items without a response fail, unless all do.
+    If a broker fails, another broker gets its part. At the deadline, only the items without a response fail. If all do,
+    the call raises.
     """
     if len(keys) <= PART_ITEMS:
         answer = call.answer_of(behind.route, build(keys), response_type, is_for_any=True)

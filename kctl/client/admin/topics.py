@@ -27,11 +27,11 @@ from kctl.client.requests.retry import ADMIN, ADMIN_TOPICS
 from kctl.client.requests.topics import described_topics, metadata_request, topic_names_in, topic_names_request
 
 BROKER_DEFAULT = -1
-"""Number of partitions or replicas that the broker chooses by its configuration."""
+"""Number of partitions or replicas that lets the broker choose by its configuration."""
 
 
 class NewTopic(NamedTuple):
-    """A topic to create; `assignments` (partition to broker ids) replaces both counts."""
+    """A topic to create. Attributes: assignments: broker ids by partition, in place of both counts."""
 
     name: str
     num_partitions: int = BROKER_DEFAULT
@@ -50,7 +50,7 @@ class CreatedTopic(NamedTuple):
 
 
 class TopicListing(NamedTuple):
-    """A topic's name and id, and its partitions by number."""
+    """A topic in a list. Attributes: partitions: partitions by number."""
 
     name: str
     topic_id: TopicId
@@ -107,7 +107,7 @@ def list_topic_names(call: Call, *, include_internal: bool) -> list[str]:
 
 
 def describe_topics(call: Call, names: Sequence[str], broker_id: int | None = None) -> Results[str, TopicInfo]:
-    """Return each topic; another broker is queried about unknown ones, unless `broker_id` is given."""
+    """Return each topic. Unless `broker_id` is given, another broker is queried about unknown topics."""
     behind = BrokersBehind(call)
 
     def attempt(pending: list[str]) -> dict[str, TopicInfo | KafkaError]:
@@ -179,7 +179,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerError | None:
-    """Return the error of an item; NOT_CONTROLLER also refreshes the metadata."""
+    """Return the error of an item, or None. NOT_CONTROLLER also refreshes the metadata."""
     if code == ErrorCode.NONE:
         return None
     if code == ErrorCode.NOT_CONTROLLER:
@@ -188,7 +188,7 @@ def item_error(call: Call, code: int, action: str, text: str | None) -> BrokerEr
 
 
 def create_partitions(call: Call, counts: Mapping[str, int], *, validate_only: bool) -> Results[str, None]:
-    """Return the outcome of each topic; after a lost response, the wanted count is a success."""
+    """Return the outcome of each topic. After a lost response, a topic with the wanted count counts as success."""
     sent: dict[str, int] = {}
 
     def build(names: list[str], timeout_ms: int) -> Request:

@@ -1,5 +1,6 @@
-"""Transactions, listed by all brokers, described by coordinators. Source: KIP-664, KIP-994 (duration), KIP-1152
-(pattern).
+"""Transactions, listed by all brokers and described by coordinators.
+
+Source: KIP-664, KIP-994 (duration), KIP-1152 (pattern).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ FIRST_VERSION_WITH_PATTERN = 2
 
 
 class TransactionFilter(NamedTuple):
-    """Filter of transactions, as in `Admin.list_transactions`; empty or None: all."""
+    """Filter of transactions, as in `Admin.list_transactions`; an empty field or None matches all."""
 
     states: Sequence[str] = ()
     producer_ids: Sequence[int] = ()
@@ -35,7 +36,7 @@ class TransactionFilter(NamedTuple):
 
 
 class TransactionListing(NamedTuple):
-    """A transactional.id in a list; `coordinator` is the broker that reported it."""
+    """A transactional.id in a list. Attributes: coordinator: broker that reported it."""
 
     transactional_id: str
     producer_id: int
@@ -44,7 +45,7 @@ class TransactionListing(NamedTuple):
 
 
 class TransactionList(NamedTuple):
-    """Transactional.ids by id, sorted, and brokers that did not respond, with their errors.
+    """Transactions by transactional.id, sorted, and the errors of brokers that did not respond.
 
     If `failed` is not empty, the list is incomplete. Brokers leave out ids that the principal may not describe.
     """
@@ -60,7 +61,7 @@ class TransactionDescription(NamedTuple):
         state: `Empty`, `Ongoing`, `PrepareCommit`, `PrepareAbort`, `CompleteCommit`, `CompleteAbort`, ...
         timeout_ms: transaction.timeout.ms of the producer.
         started_at_ms: start of the transaction; None before the first one.
-        partitions: partitions of the transaction without a marker yet.
+        partitions: partitions that do not have a marker of the transaction yet.
     """
 
     transactional_id: str

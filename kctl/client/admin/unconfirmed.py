@@ -37,7 +37,7 @@ CHANGES = frozenset(
         "WriteTxnMarkers",
     }
 )
-"""APIs of an admin client that change something."""
+"""APIs of the admin client that change something."""
 
 
 class Unconfirmed:
@@ -66,7 +66,7 @@ class Unconfirmed:
         return node_id in self._in_flight or node_id in self._lost
 
     def mark(self, error: KafkaError, node_id: int | None = None) -> KafkaError:
-        """Return the error, marked if `node_id`, or any broker, may have made the change."""
+        """Return the error, marked if broker `node_id` (None: any) may have made the change."""
         is_unknown = self.has(node_id) if node_id is not None else bool(self._in_flight or self._lost)
         return with_unknown_outcome(error) if is_unknown else error
 
@@ -80,5 +80,5 @@ def with_unknown_outcome(error: KafkaError) -> KafkaError:
 
 
 def is_left_open(error: object, api: str) -> bool:
-    """Return whether a broker reports that it may complete a change later."""
+    """Return whether a broker reports that it may complete the change later."""
     return api in CHANGES and isinstance(error, BrokerError) and error.code == ErrorCode.REQUEST_TIMED_OUT

@@ -22,7 +22,7 @@ class BaseConfig:
     PROPERTIES: ClassVar[dict[str, AnyProperty]] = {}
     """Declared properties by Kafka name, including inherited ones."""
     INSTEAD: ClassVar[dict[str, str]] = {}
-    """Properties of a base class that this kind of client lacks, with the reason."""
+    """Properties of a base class that this kind of client does not have, with the reason."""
 
     values: dict[str, Any]
     given: dict[str, object]
@@ -34,13 +34,14 @@ class BaseConfig:
 
     @classmethod
     def parse(cls, properties: Mapping[str, object] | Self) -> Self:
-        """Return the config of properties; a parsed config is returned unchanged.
+        """Parse properties and return their config; a parsed config is returned unchanged.
 
         Args:
-            properties: values by Kafka name, as str or native bool, int, or list; None = not given.
+            properties: values by Kafka name, as str or native bool, int, or list; None means not given.
 
         Raises:
-            ConfigError: an unknown name (with the nearest known one), an invalid value, or contradicting values.
+            ConfigError: a name is unknown (the message has the nearest known name), a value is invalid, or values
+                contradict each other.
         """
         if isinstance(properties, cls):
             return properties
@@ -78,9 +79,9 @@ class BaseConfig:
         return declared.name in self.given
 
     def to_properties(self, *, secrets: bool = False) -> dict[str, str]:
-        """Return the differences from the defaults, as in a .properties file.
+        """Return the values that differ from the defaults, as in a .properties file.
 
-        Args: secrets: show them; by default they are `***`.
+        Args: secrets: whether to include secrets; if not, they are `***`.
         """
         return {
             name: declared.kind.write(self.values[name]) if secrets else declared.show(self.values[name])
@@ -126,7 +127,7 @@ class BaseConfig:
         self.ignored[name] = reason
 
     def _why_not_ours(self, name: str) -> str | None:
-        """Return the kinds of clients with this property, as text: clients share files."""
+        """Return the kinds of clients that have this property, as text, because clients share property files."""
         from kctl.client.config import KINDS
 
         owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]
@@ -158,11 +159,11 @@ class BaseConfig:
 
 
 LONGEST_COMPARED = 100
-"""Characters of an unknown name that are compared with known ones: the comparison is quadratic."""
+"""Number of characters of an unknown name to compare with known names; the comparison is quadratic."""
 
 
 def nearest_name(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Return the most similar known name, or None. Args: likeness: least similarity, from 0 to 1."""
+    """Return the most similar known name, or None. Args: likeness: minimum similarity, from 0 to 1."""
     from difflib import get_close_matches  # deferred import: 2 ms
 
     found = get_close_matches(name[:LONGEST_COMPARED], list(known), n=1, cutoff=likeness)

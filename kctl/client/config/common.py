@@ -1,6 +1,4 @@
-"""ClientConfig: properties of every client, with the defaults of Kafka 4.x. AdminConfig: with defaults of admin
-clients.
-"""
+"""ClientConfig: properties of every client, with the defaults of Kafka 4.x. AdminConfig: for admin clients."""
 
 from typing import ClassVar, Self
 
@@ -94,7 +92,7 @@ class ClientConfig(SecurityConfig):
         return self.security_protocol.endswith("SSL")
 
     def lent(self) -> tuple[Self, Owned[object] | None]:
-        """Return the config for a client's threads, and the owner of its token callback."""
+        """Return the config for a client's threads, and the object that keeps its token callback alive, if any."""
         declared = ClientConfig.sasl_oauthbearer_token_callback
         callback = self.sasl_oauthbearer_token_callback
         if callback is None:

@@ -13,7 +13,7 @@ ASSIGNORS = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-"""Assignors by their name on the wire, with Java's class name; both spellings are accepted."""
+"""Java's class name of each assignor; both names are accepted."""
 
 _LONGEST_NAME = 255
 
@@ -42,7 +42,7 @@ class OffsetReset(Kind[str]):
 
 
 def iso_duration_ms(duration: str) -> int:
-    """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down. Raises ValueError."""
+    """Return the milliseconds of an ISO 8601 duration such as PT1H30M, rounded down. Raises: ValueError."""
     match = re.fullmatch(_ISO_DURATION, duration)
     if match is None:
         raise ValueError(f"{duration!r} is not an ISO 8601 duration such as PT1H30M")
@@ -172,7 +172,7 @@ class ConsumerConfig(ClientConfig):
         self._settle_group_protocol()
 
     def _settle_fetch_wait(self) -> None:
-        """Keep fetch.max.wait.ms below request.timeout.ms: otherwise idle fetches time out."""
+        """Keep fetch.max.wait.ms below request.timeout.ms, so that idle fetches do not time out."""
         kind = type(self)
         if self._both_given(kind.fetch_max_wait_ms, kind.request_timeout_ms):
             if self.fetch_max_wait_ms >= self.request_timeout_ms:

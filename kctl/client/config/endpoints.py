@@ -71,7 +71,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
 
 
 def read_entry(entry: str) -> tuple[Endpoint, str | None]:
-    """Return the endpoint of an entry, and its security protocol or None. Raises: ValueError: with the reason."""
+    """Return the endpoint of an entry, and its security protocol or None. Raises: ValueError: the entry is invalid."""
     match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
     if match is None or entry.startswith("-"):
         raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
@@ -89,7 +89,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
 
 
 def has_no_port(entry: str) -> bool:
-    """Return whether an entry is only a host; a number is a port without a host."""
+    """Return whether an entry is only a host. A number is not a host, but a port without one."""
     return _NO_PORT.fullmatch(entry) is not None and not entry.isdecimal()
 
 

@@ -1,6 +1,6 @@
-"""Properties of other clients without a meaning in kctl.
+"""Properties of other clients that have no meaning in kctl.
 
-Refused ones would change the meaning of other properties; others are ignored with a warning.
+Properties that would change the meaning of others are rejected; the rest is ignored with a warning.
 """
 
 _JAVA_CLASS = "is a Java class, which kctl cannot run"
@@ -95,7 +95,7 @@ LIBRDKAFKA_NAMES = {
     "ssl.certificate.pem": "ssl.keystore.certificate.chain",
     "ssl.key.pem": "ssl.keystore.key",
 }
-"""Names of librdkafka for properties with another name in Kafka."""
+"""Kafka's names of properties that librdkafka names differently."""
 
 _LOGGED = "log records go to the loggers below kctl.client"
 _CALLBACK = "use the argument callback of send()"
@@ -198,12 +198,12 @@ LIBRDKAFKA_HINTS = {
 
 
 def why_ignored(name: str) -> str | None:
-    """Return why a foreign property has no effect, or None for unknown names."""
+    """Return why a property of another client has no effect, or None for an unknown name."""
     if name in IGNORED:
         return IGNORED[name]
     return next((reason for prefix, reason in IGNORED_PREFIXES.items() if name.startswith(prefix)), None)
 
 
 def is_harmless(name: str, raw: object) -> bool:
-    """Return whether this value disables a refused property."""
+    """Return whether this value disables a property in `REFUSED`."""
     return raw in ("", [], (), False) or (isinstance(raw, str) and raw.strip().lower() == _HARMLESS.get(name))

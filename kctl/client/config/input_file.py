@@ -1,4 +1,4 @@
-"""Files given by users, read without waiting for the writer of a FIFO."""
+"""Files that users name, opened without waiting for the writer of a FIFO."""
 
 import errno
 import os
@@ -10,8 +10,9 @@ from kctl.posix import NONBLOCK, block
 
 
 def open_input(path: str | Path) -> BinaryIO:
-    """Open a file. Pipes with a writer, such as `<(command)`, are read to their end; others are empty. Raises:
-    OSError.
+    """Open a file. A pipe with a writer, such as `<(command)`, is read to its end; others are empty.
+
+    Raises: OSError.
     """
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK))  # noqa: SIM115 - returned
     block(file.fileno())
@@ -19,7 +20,7 @@ def open_input(path: str | Path) -> BinaryIO:
 
 
 def open_regular(path: str | Path) -> BinaryIO:
-    """Open a regular file. Raises: OSError: including pipes and devices, which could block."""
+    """Open a regular file. Raises: OSError: it cannot be opened, or is a pipe or device, which could block."""
     file = open_input(path)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -30,7 +31,7 @@ def open_regular(path: str | Path) -> BinaryIO:
 def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
     """Return at most `most_bytes` of a file, and its mode.
 
-    Raises: OSError: including pipes without a writer, which would look like empty files.
+    Raises: OSError: it cannot be read, or is a pipe without a writer, which would look like an empty file.
     """
     with open_input(path) as file:
         mode = os.fstat(file.fileno()).st_mode

@@ -6,11 +6,11 @@ from kctl.client.errors import ConfigError
 
 COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 IDEMPOTENT_IN_FLIGHT = 5
-"""Batches in flight per partition that a broker can keep in order."""
+"""Maximum number of batches in flight per partition that a broker can keep in order."""
 
 
 class Acks(Kind[int]):
-    """all (-1): every replica in sync; 1: the leader; 0: none."""
+    """all (-1): acknowledged by every replica in sync; 1: by the leader; 0: by none."""
 
     WORDS = ("all", "1", "0")
     accepted = "one of all, -1, 0, 1"
@@ -106,7 +106,7 @@ class ProducerConfig(ClientConfig):
         self._settle_idempotence()
 
     def _settle_delivery(self) -> None:
-        """Raise delivery.timeout.ms to linger.ms + request.timeout.ms if it was not given; reject contradictions.
+        """If delivery.timeout.ms was not given, raise it to linger.ms + request.timeout.ms; reject contradictions.
 
         Source: KIP-91. Differs: Java rejects a delivery timeout below the default request timeout; kctl applies it.
         """
@@ -123,7 +123,7 @@ class ProducerConfig(ClientConfig):
                 self._refuse(kind.delivery_timeout_ms, declared, needs)
 
     def _settle_idempotence(self) -> None:
-        """Reject contradictions to explicit idempotence; disable default idempotence as Java does.
+        """Reject values that contradict explicit idempotence; they disable the default idempotence, as in Java.
 
         Source: Java ProducerConfig (4.x): more than 5 requests in flight are rejected even with default idempotence.
         """

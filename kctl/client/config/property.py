@@ -15,7 +15,7 @@ T = TypeVar("T")
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 LONGEST_NUMBER = 20
-"""Longest number: longer ones exceed every bound, and their conversion is quadratic."""
+"""Maximum length of a number; longer numbers exceed every bound, and their conversion is quadratic."""
 LONGEST_SHOWN = 80
 
 _PASSWORD = r":(?!\$\{)(?P<password>[^/?#,\r\n]+)@"
@@ -27,8 +27,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 class Kind(ABC, Generic[T]):
     """Reader and writer of one kind of value.
 
-    `read` gets a trimmed str or a native object and raises ValueError for invalid values; `accepted` completes "takes
-    ...".
+    `read` gets a trimmed str or a native object, and raises ValueError for invalid values. `accepted` completes the
+    error message "NAME takes ...".
     """
 
     accepted = "a text"
@@ -37,7 +37,7 @@ class Kind(ABC, Generic[T]):
     def read(self, raw: object) -> T: ...
 
     def write(self, value: T) -> str:
-        """Return the value as in a .properties file, accepted by `read`."""
+        """Return the value as in a .properties file; `read` accepts it."""
         return str(value)
 
 
@@ -116,7 +116,10 @@ class OptionalText(Kind[str | None]):
 
 
 class Choice(Kind[str]):
-    """One of several words in any case; `spelled` maps further spellings, such as Java class names, to a word."""
+    """One of several words, in any case.
+
+    Args: spelled: word for each further spelling, such as a Java class name.
+    """
 
     def __init__(self, words: tuple[str, ...], spelled: Mapping[str, str] | None = None) -> None:
         self.words = words
@@ -156,7 +159,7 @@ class OptionalWhole(Kind[int | None]):
 
 
 class Words(Kind[tuple[str, ...]]):
-    """A list of strings: comma-separated in a str, or a list or tuple; `each` checks the members."""
+    """A list of strings: comma-separated in a str, or a list or tuple. Args: each: kind of the members."""
 
     def __init__(self, each: Kind[str] | None = None, *, filled: bool = False) -> None:
         self.each = each or Text(filled=True)
@@ -180,12 +183,12 @@ class Words(Kind[tuple[str, ...]]):
 
 
 class Property(Generic[T]):
-    """A property: Kafka's name, default, kind of value, and description; on a config its typed value.
+    """A property: Kafka's name, default, kind of value, and description. On a config object, it is the typed value.
 
     Attributes:
-        name: in Kafka's spelling, `request.timeout.ms`; `attribute` is in snake_case.
-        alias: second name of the property, or None.
-        secret: the value must never be printed.
+        name: name in Kafka's spelling, such as `request.timeout.ms`; `attribute` is in snake_case.
+        alias: second name, or None.
+        secret: whether the value must never be printed.
     """
 
     __slots__ = ("alias", "attribute", "default", "doc", "kind", "name", "secret")
@@ -217,9 +220,9 @@ class Property(Generic[T]):
     def read(self, raw: object, written_as: str | None = None) -> T:
         """Return the typed value of user input.
 
-        Args: written_as: the alias that the user wrote.
-
-        Raises: ConfigError: with property, value unless it is secret, and accepted values.
+        Args: written_as: alias that the user wrote.
+        Raises: ConfigError: the value is invalid; the error has the property, the value unless secret, and the accepted
+            values.
         """
         name = written_as or self.name
         try:
@@ -230,7 +233,7 @@ class Property(Generic[T]):
             raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
 
     def show(self, value: T) -> str:
-        """Return the value for people; secrets as stars."""
+        """Return the value as text for users; a secret as stars."""
         return "***" if self.secret and value else self.kind.write(value)
 
     def __repr__(self) -> str:
@@ -244,7 +247,7 @@ def shown(raw: object) -> str:
 
 
 def mask_urls(text: str) -> str:
-    """Return a text with masked passwords of URLs; references such as ${env:NAME} are kept."""
+    """Return the text with passwords in URLs masked; references such as ${env:NAME} are kept."""
     return _URL_PASSWORD.sub(r"\g<user>:***@", text)
 
 
@@ -253,7 +256,7 @@ def passwords_in_urls(text: str) -> list[str]:
 
 
 def _mask_users(text: str) -> str:
-    """Mask `user:password@` even without a scheme: a server written like a URL."""
+    """Mask `user:password@` even without a scheme, in a server that is written like a URL."""
     return _USER_PASSWORD.sub(r"\g<user>:***@", text)
 
 

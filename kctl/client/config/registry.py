@@ -21,7 +21,7 @@ def _text(name: str, doc: str) -> Property[str | None]:
 
 
 class RegistryConfig(BaseConfig):
-    """A schema registry and its authentication; `tls` has its ssl.* properties without the prefix."""
+    """Properties of a schema registry and its authentication. Attributes: tls: ssl.* properties, without the prefix."""
 
     __slots__ = ("tls",)
     KIND: ClassVar[str] = "schema registry"

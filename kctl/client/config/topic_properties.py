@@ -33,4 +33,4 @@ TOPIC_PROPERTIES: dict[str, str] = {
     "segment.ms": "604800000",
     "unclean.leader.election.enable": "false",
 }
-"""All topic configs with Kafka's defaults. tests/conformance compares them with a broker's."""
+"""All topic configs with Kafka's defaults; tests/conformance compares them with a broker's."""

@@ -1,16 +1,16 @@
-"""Consumer: reads records of partitions that it chooses, or that its group assigns.
+"""Consumer: reads records of partitions that the application or its group assigns.
 
     application thread  consumer.py (public API), one_user.py, application_side.py, subscription.py, fetched_data.py,
-        lookups.py
+                        lookups.py
     network thread      network_loop.py, fetch/, offset_queries.py, broker_queries.py
     both                mailbox.py and events.py (the only shared data), offset_tracker.py, waiting.py, close.py, group/
 
-The fetch manager passes on responses as undecoded chunks (chunk.py). The application decodes a chunk in poll and moves
-the position. Every decision about a partition (assign, seek, reset) has a number, the epoch; responses to older ones
-are dropped.
+The fetch manager passes on responses as undecoded chunks (chunk.py). In poll, the application decodes chunks and moves
+the positions. Every decision about a partition (assign, seek, reset) has a number, the epoch. Responses to requests of
+older epochs are dropped.
 
-Each change of a group's assignment is a numbered event, which the application applies and confirms in poll. Only then,
-and after earlier commits have ended, does the network thread release the partitions.
+Each change of a group's assignment is a numbered event, which the application applies and confirms in poll. The network
+thread releases the partitions after this confirmation, and after earlier commits have ended.
 """
 
 from kctl.client.consumer.chunk import FetchedChunk

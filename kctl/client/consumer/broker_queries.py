@@ -1,4 +1,4 @@
-"""BrokerQueries: calls that any broker can handle: topics, and the client instance id (KIP-714)."""
+"""BrokerQueries: requests that any broker can handle: topics, and the client instance id (KIP-714)."""
 
 from collections.abc import Callable
 from functools import partial
@@ -62,7 +62,7 @@ class BrokerQueries:
         self._ask(call, what, metadata_request(call.topics), partial(read_topics, call.topics), METADATA)
 
     def ask_client_instance_id(self, call: AskClientInstanceId) -> None:
-        """Query the client instance id; the request's null id lets the broker choose one."""
+        """Query the client instance id, unless known; the null id in the request lets the broker choose one."""
         if self._client_instance_id is not None:
             self._report(CallDone(call.call_id, self._client_instance_id, None))
         else:
@@ -140,7 +140,7 @@ class BrokerQueries:
 
 
 def read_topics(wanted: tuple[str, ...] | None, response: Response) -> TopicsAnswer | KafkaError:
-    """Return the partitions of each topic; of all topics, without the failed ones."""
+    """Return the partitions of each topic; for all topics (`wanted` is None), failed ones are left out."""
     assert isinstance(response, MetadataResponse)
     topics = described_topics(response)
     if isinstance(topics, KafkaError):

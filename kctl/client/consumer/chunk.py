@@ -1,4 +1,4 @@
-"""FetchedChunk: undecoded result of one fetch of one partition, and the walk over batch headers."""
+"""FetchedChunk: undecoded records of one partition from one fetch, and a function that reads batch headers."""
 
 from struct import Struct
 from typing import NamedTuple
@@ -11,17 +11,17 @@ MAX_OFFSET = 2**63 - 1
 
 
 class FetchedChunk(NamedTuple):
-    """Raw record batches of one partition.
+    """Undecoded record batches of one partition.
 
     Attributes:
-        epoch: decision of the application for which it was fetched (see events.py).
+        epoch: application's decision that caused the fetch (see events.py).
         fetch_offset: first requested offset; the first batch may contain earlier records.
         next_offset: position after the chunk, past compacted gaps and control batches.
-        buffer, start, end: `buffer[start:end]` are batches, the last perhaps incomplete.
-        aborted_transactions: in the data; None with read_uncommitted.
-        high_watermark, log_start_offset, last_stable_offset: at the time of the fetch, -1: unknown.
-        leader_epoch: of the last batch, -1 if unknown.
-        max_decompressed_bytes: limit for a batch.
+        buffer, start, end: `buffer[start:end]` has the batches; the last one may be incomplete.
+        aborted_transactions: aborted transactions in the data; None with read_uncommitted.
+        high_watermark, log_start_offset, last_stable_offset: offsets in the Fetch response; -1 if unknown.
+        leader_epoch: leader epoch of the last batch; -1 if unknown.
+        max_decompressed_bytes: maximum size of a decompressed batch.
     """
 
     topic_partition: TopicPartition
@@ -45,7 +45,7 @@ class FetchedChunk(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """Bytes of the batches, copied unless they are the whole buffer."""
+        """Batches as bytes; a copy, unless they fill the buffer."""
         return self.buffer[self.start : self.end]
 
     @property
@@ -73,12 +73,12 @@ class FetchedChunk(NamedTuple):
 
 
 class BatchWalk(NamedTuple):
-    """Result of a walk: offset after the last complete batch, and its end in the buffer."""
+    """Result of `walk_batches`: the offset after the last complete batch, and the end of that batch in the buffer."""
 
     next_offset: int
     end: int
     damage: str = ""
-    """Reason of an early end, except for an incomplete batch."""
+    """Description of an impossible batch header; empty if there is none."""
     leader_epoch: int = NO_EPOCH
     """Leader epoch of the last complete batch."""
 
@@ -87,7 +87,7 @@ _BASE_OFFSET_AND_LENGTH = Struct(">qi")
 _LEADER_EPOCH = Struct(">i")
 _LAST_OFFSET_DELTA = Struct(">i")
 _LENGTH_FROM = 12
-"""Start of the bytes that the length of a batch counts."""
+"""Index of the first byte that the length field of a batch counts."""
 _LEADER_EPOCH_AT = 12
 _MAGIC_AT = 16
 _LAST_OFFSET_DELTA_AT = 23
@@ -96,10 +96,10 @@ _SHORTEST_V0 = 26
 
 
 def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | None = None) -> BatchWalk:
-    """Find the ends of the batches in `data[start:limit]` by their headers.
+    """Find the complete batches in `data[start:limit]` by their headers.
 
-    Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta; in v0 and v1 it is
-        the leading offset.
+    Source: message formats 0 to 2. The last offset of a v2 batch is base offset + last offset delta. In v0 and v1, the
+        leading offset is the last offset.
     """
     size = len(data) if limit is None else limit
     next_offset, at, last_at, last_offset = fetch_offset, start, -1, -1
@@ -128,7 +128,7 @@ def _leader_epoch(data: bytes, at: int) -> int:
 
 
 def base_offset_behind(data: bytes, at: int) -> int | None:
-    """Return the base offset of the batch after the one at `at`; None if damage hides it."""
+    """Return the base offset of the batch that follows the batch at `at`; None if the data ends or is damaged there."""
     if len(data) - at < _LENGTH_FROM:
         return None
     length = _BASE_OFFSET_AND_LENGTH.unpack_from(data, at)[1]
@@ -140,7 +140,7 @@ def base_offset_behind(data: bytes, at: int) -> int | None:
 
 
 def offset_after(data: bytes, base_offset: int) -> int:
-    """Return the offset after the batch that contains `base_offset`, otherwise `base_offset + 1`."""
+    """Return the offset after the batch that contains `base_offset`; `base_offset + 1` if no such batch is complete."""
     at = 0
     while at < len(data):
         header = data[at : at + _LENGTH_FROM]

@@ -28,9 +28,9 @@ def leaves_group(group: GroupSide, on_close: OnClose | None) -> bool:
 def close(
     mailbox: ConsumerMailbox, task: Task, group: GroupSide | None, timer: Timer, on_close: OnClose | None
 ) -> tuple[CloseResult, BaseException | None]:
-    """Release the partitions, let the network thread commit and leave the group, and join it.
+    """Release the partitions, let the network thread commit and leave the group, and wait for its end.
 
-    Returns: the result, and the exception of a rebalance listener or callback.
+    Returns: the result, and the exception of a rebalance listener or commit callback.
     Source: KIP-102, KIP-345, KIP-1092.
     """
     mailbox.ignore_wakeups()
@@ -62,10 +62,13 @@ def close(
 
 
 class GroupClose:
-    """The group's part of a close on the network thread: commits, then LeaveGroup.
+    """Close of the group on the network thread: commits, then LeaveGroup.
 
-    Each step has at most request.timeout.ms, so a close without a limit ends (KIP-102).
-    Attributes: report: None until done. deadline_at_ms: of the current step.
+    Each step has at most request.timeout.ms, so a close without a timeout ends (KIP-102).
+
+    Attributes:
+        report: result of the close; None until it is done.
+        deadline_at_ms: deadline of the current step.
     """
 
     def __init__(

@@ -42,12 +42,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("kctl.client.consumer")
 _THREADS_OF_ASYNCIO = "asyncio_"
-"""Prefix of thread names of asyncio's executor."""
+"""Prefix of the thread names of asyncio's executor."""
 
 ConsumerRecord = Record
 OnPoll = Callable[[Sequence[ConsumerRecord]], object]
-"""Function that gets the records `poll` is about to return, or the next record of a loop. It runs on the calling thread
-and must not call the consumer. If it raises, so does the call, and the records are returned again."""
+"""Function that gets the records before `poll` returns them, or the next record of a loop.
+
+It runs on the calling thread and must not call the consumer. If it raises, `poll` or the loop raises its exception, and
+the next poll returns the records again.
+"""
 Timeout = float | timedelta | None
 """Seconds, a timedelta, `math.inf`, or None for default.api.timeout.ms."""
 
@@ -55,24 +58,26 @@ Timeout = float | timedelta | None
 class Consumer(NotCopied):
     """Kafka consumer.
 
-    Only one thread at a time may use it; calls during the call of another thread raise ConcurrentModificationError. Any
+    Only one thread at a time may use it: a call during another thread's call raises ConcurrentModificationError. Any
     thread or signal handler may call `wakeup()`. A network thread does the I/O until close().
 
     All calls raise ValueError for invalid arguments and IllegalStateError after close(). Calls that wait also raise
     WakeupError; ApiTimeout (except poll and close); UnsupportedVersionError; AuthenticationError, TlsError, or
     WrongPeerError if no broker accepts the connection. After a KeyboardInterrupt, the next call returns the records of
-    the interrupted one.
+    the interrupted call.
 
-    Iteration (`for record in consumer`) returns one record at a time: commits cover the records returned, and the next
-    poll or loop returns the rest. If a `with` block raises, its last records (one of a loop, all of a poll) are not
-    committed.
+    Iteration (`for record in consumer`) returns one record at a time. Commits cover the returned records, and the next
+    poll or loop returns the others. If a `with` block raises, the last returned records (one in a loop, all of a poll)
+    are not committed.
+
     Args:
         config: Kafka property names and values, or a parsed ConsumerConfig.
-        runtime: clock, threads, and sockets; None for the system's.
-        events: called with every connection event, on the network thread.
-        prefetch_bytes: limit of fetched data of all partitions.
-        max_decompressed_bytes: limit of one decompressed batch.
-        on_poll: a hook; see `OnPoll`. It does not get the chunks of `poll_chunk`.
+        runtime: clock, threads, and sockets; None for those of the system.
+        events: function that gets every connection event, on the network thread.
+        prefetch_bytes: maximum size of fetched, unread data of all partitions.
+        max_decompressed_bytes: maximum size of a decompressed batch.
+        on_poll: function that gets all records before their return; see `OnPoll`. It does not get chunks of
+            `poll_chunk`.
     """
 
     def __init__(
@@ -111,12 +116,15 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def subscribe(self, topics: Iterable[str] | re.Pattern[str], listener: RebalanceListener | None = None) -> None:
-        """Subscribe to topics as a member of the group, from the next poll on.
+        """Subscribe to topics as a member of the group, from the next poll on; without topics, unsubscribe.
 
         Args:
             topics: names, or a compiled pattern for full names of current and future topics.
-            listener: callbacks for assignment changes; replaces the previous listener.
-        Raises: IllegalStateError: no group.id, or partitions are assigned manually. ValueError: invalid topic name.
+            listener: callbacks for assignment changes, in place of the previous listener.
+
+        Raises:
+            IllegalStateError: group.id is not set, or partitions are assigned manually.
+            ValueError: a topic name is invalid.
         """
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
@@ -148,13 +156,14 @@ class Consumer(NotCopied):
     def commit_sync(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
-        """Commit and wait; callbacks of earlier commit_async calls run first.
+        """Commit offsets and wait; callbacks of earlier commit_async calls run first.
 
-        Args: offsets: next offset to read of each partition; None for the positions, or for the stored offsets with
-            enable.auto.offset.store=false.
+        Args: offsets: next offset to read of each partition. None: the positions, or with
+            enable.auto.offset.store=false, the stored offsets.
         Raises:
             CommitFailedError: the partitions belong to other members, which read the records again.
-            ApiTimeout, WakeupError, IllegalStateError (no group.id), and BrokerErrors that are not retriable.
+            IllegalStateError: group.id is not set.
+            ApiTimeout, WakeupError, and BrokerErrors that are not retriable.
         Source: KIP-266. Differs: waits for a rebalance in which this member keeps its partitions.
         """
         group, timer = self._need_group("commit_sync"), self._timer(timeout)
@@ -167,10 +176,12 @@ class Consumer(NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         callback: OnCommit | None = None,
     ) -> None:
-        """Commit without waiting; retried only before close, unsubscribe, or a revocation.
+        """Commit offsets without waiting; a failed commit is retried only before close, unsubscribe, or a revocation.
 
-        Args: callback: called with offsets and error (or None) in a later poll, commit_sync, or close.
-        Raises: IllegalStateError: no group.id.
+        Args:
+            offsets: as for `commit_sync`.
+            callback: function that gets the offsets and the error (or None) in a later poll, commit_sync, or close.
+        Raises: IllegalStateError: group.id is not set.
         """
         group = self._need_group("commit_async")
         check("callback", callback, OnCommit | None)
@@ -179,12 +190,14 @@ class Consumer(NotCopied):
 
     @for_one_user
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        """Set the offsets of later commits without offsets, including automatic ones and the commit of close.
+        """Set the offsets of later commits without explicit offsets, such as automatic commits and the commit of close.
 
-        Commits with offsets replace the stored offsets of their partitions; unassigned partitions lose them. In
-        `on_partitions_revoked` use `commit_sync`: the last automatic commit was sent before.
+        Commits with explicit offsets replace the stored offsets of their partitions. Unassigned partitions lose their
+        stored offsets. In `on_partitions_revoked`, use `commit_sync` instead: the last automatic commit was already
+        sent.
+
         Args: offsets: next offset to read of each partition.
-        Raises: IllegalStateError: no group.id, a partition is not assigned, or enable.auto.offset.store=true.
+        Raises: IllegalStateError: group.id is not set, a partition is not assigned, or enable.auto.offset.store=true.
         Source: librdkafka; not in Java.
         """
         group = self._need_group("store_offsets")
@@ -197,16 +210,16 @@ class Consumer(NotCopied):
     def committed(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Return the committed offset of the group for each partition, or None.
+        """Return the group's committed offset of each partition, or None.
 
-        Raises: ApiTimeout, GroupAuthorizationFailedError, IllegalStateError (no group.id).
+        Raises: ApiTimeout, GroupAuthorizationFailedError. IllegalStateError: group.id is not set.
         """
         self._need_group("committed")
         return self._side.lookups.committed(topic_partitions, self._timer(timeout))
 
     @for_one_user
     def group_metadata(self) -> GroupMetadata:
-        """Return the current identity of this member, without waiting."""
+        """Return the current identity of this group member, without waiting."""
         group = self._need_group("group_metadata")
         self._side.mailbox.drain()
         return group.metadata
@@ -214,7 +227,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
-        """Request a rebalance, which the next polls carry out; no effect during a rebalance."""
+        """Request a rebalance, which the next polls carry out. During a rebalance, the request has no effect."""
         self._need_group("enforce_rebalance").rejoin(reason)
 
     @property
@@ -228,7 +241,7 @@ class Consumer(NotCopied):
     def assign(self, topic_partitions: Iterable[TopicPartition], *, topic_ids: Mapping[str, bytes] = NO_IDS) -> None:
         """Read exactly these partitions; partitions that stay assigned keep their position.
 
-        Args: topic_ids: required ids by topic name: a topic with another id is not read, see `waiting_for`.
+        Args: topic_ids: required topic id of each topic name. A topic with another id is not read; see `waiting_for`.
         Differs: `topic_ids` is not in Java.
         """
         self._check_open()
@@ -242,9 +255,9 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop reading these partitions; unassigned ones are ignored.
+        """Stop reading these partitions; partitions that are not assigned are ignored.
 
-        Differs: not in Java, where `assign` of the rest costs time for each remaining partition.
+        Differs: not in Java, where `assign` of the remaining partitions costs time for each of them.
         """
         self._check_open()
         self._check_unsubscribed()
@@ -257,7 +270,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek(self, topic_partition: TopicPartition, offset: int, *, end_offset: int = MAX_OFFSET) -> None:
-        """Set the position, from the next poll on.
+        """Set the position; the next poll reads from there.
 
         Args: end_offset: end of fetching until the next seek. The last batch may return records beyond it.
         Differs: `end_offset` is not in Java.
@@ -270,22 +283,23 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the first record at the next poll (None: all assigned partitions)."""
+        """Set the positions to the first available record, at the next poll. None means all assigned partitions."""
         self._reset(topic_partitions, EARLIEST_TIMESTAMP)
 
     @for_one_user
     @checked
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the end of the log at the next poll (None: all assigned partitions)."""
+        """Set the positions to the end of the log, at the next poll. None means all assigned partitions."""
         self._reset(topic_partitions, LATEST_TIMESTAMP)
 
     @for_one_user
     @checked
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the committed offset at the next poll (None: all assigned partitions).
+        """Set the positions to the committed offsets, at the next poll. None means all assigned partitions.
 
-        Records read since are returned again. Without a commit, auto.offset.reset applies.
-        Raises: IllegalStateError: no group.id, or a partition is not assigned.
+        Records after the committed offset are returned again. Without a committed offset, auto.offset.reset applies.
+
+        Raises: IllegalStateError: group.id is not set, or a partition is not assigned.
         Differs: not in Java.
         """
         self._need_group("seek_to_committed")
@@ -294,18 +308,20 @@ class Consumer(NotCopied):
 
     @for_one_user
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the known position of each assigned partition, with the leader epoch for a commit, without waiting.
+        """Return the known positions of assigned partitions, with the leader epochs for a commit, without waiting.
 
-        Raises: IllegalStateError: no group.id.
+        Raises: IllegalStateError: group.id is not set.
         Differs: not in Java.
         """
         return dict(self._need_group("positions").positions())
 
     @for_one_user
     def lag(self, timeout: Timeout = None) -> dict[TopicPartition, int]:
-        """Query the ends of the assigned partitions, and return the lag of each position, in offsets.
+        """Query the end offsets of the assigned partitions, and return how many offsets each position is behind.
 
-        Raises: ApiTimeout. InvalidOffsetError: no position and auto.offset.reset=none.
+        Raises:
+            InvalidOffsetError: a partition has no position, and auto.offset.reset=none.
+            ApiTimeout.
         Differs: Java returns the lag of one partition, without a request.
         """
         timer = self._timer(timeout)
@@ -316,20 +332,23 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def position(self, topic_partition: TopicPartition, timeout: Timeout = None) -> int:
-        """Return the offset of the next record; queries it if unknown.
+        """Return the offset of the next record; an unknown position is queried.
 
-        Raises: IllegalStateError: not assigned. InvalidOffsetError: no position and auto.offset.reset=none. ApiTimeout.
-        Source: KIP-266. Differs: an unassigned partition is an IllegalStateError, as in later versions of Java.
+        Raises:
+            IllegalStateError: the partition is not assigned.
+            InvalidOffsetError: the partition has no position, and auto.offset.reset=none.
+            ApiTimeout.
+        Source: KIP-266. Differs: an unassigned partition raises IllegalStateError, as in later versions of Java.
         """
         return self._side.position(topic_partition, self._timer(timeout))
 
     @for_one_user
     @checked
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return the lag of the position behind the end visible with isolation.level, in offsets, without waiting.
+        """Return how many offsets the position is behind the end visible with isolation.level, without waiting.
 
-        None if position or end is unknown; a poll or `end_offsets` sets the end.
-        Raises: IllegalStateError: not assigned.
+        Returns: the lag, or None if position or end is unknown. A poll or `end_offsets` learns the end.
+        Raises: IllegalStateError: the partition is not assigned.
         Source: KIP-666. Differs: Java also queries the end.
         """
         self._check_open()
@@ -338,17 +357,21 @@ class Consumer(NotCopied):
     def metrics(self) -> dict[str, float]:
         """Return the consumer's counters since its creation, by Kafka's metric names; any thread, even after close().
 
-        Metrics without a measurement are NaN. Rates are differences of two totals.
+        Metrics without a measurement are NaN. For a rate, divide the difference of two totals by the time.
+
         Returns:
             records-consumed-total: records returned, except by poll_chunk().
             bytes-consumed-total: compressed bytes of fetched batches.
             records-lag-max: greatest current lag of an assigned partition, in offsets.
-            assigned-partitions, rebalance-total: current partitions; finished rebalances.
-            fetch-total: Fetch responses. fetch-throttle-time-avg, fetch-throttle-time-max: in ms.
+            assigned-partitions: number of assigned partitions.
+            rebalance-total: finished rebalances.
+            fetch-total: Fetch responses.
+            fetch-throttle-time-avg, fetch-throttle-time-max: throttle times, in ms.
             commit-total: successful commits.
             last-poll-seconds-ago: seconds since the start of the last poll.
-            time-between-poll-avg, time-between-poll-max: between the starts of polls, in ms.
+            time-between-poll-avg, time-between-poll-max: times between the starts of polls, in ms.
             poll-idle-ratio-avg: share of time spent in poll, 0 to 1.
+
         Source: Kafka's consumer metrics. Differs: no time windows.
         """
         return self._side.metrics()
@@ -374,15 +397,18 @@ class Consumer(NotCopied):
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Fetches stay in flight. An error is raised again after retry.backoff.ms. Records of a partition are in offset
-        order.
+        Fetching continues between polls. An error is raised again after retry.backoff.ms. Records of a partition are in
+        offset order.
+
         Raises:
             IllegalStateError: no subscription and no assignment.
-            CorruptBatchError: with topic, partition, and offset; another poll retries, a seek skips the batch.
-            InvalidOffsetError: no valid position, and auto.offset.reset=none.
+            CorruptBatchError: a batch is damaged, at the topic, partition, and offset of the error. The next poll
+                retries; a seek skips the batch.
+            InvalidOffsetError: a partition has no valid position, and auto.offset.reset=none.
             TopicAuthorizationFailedError and other BrokerErrors that are not retriable.
             AuthenticationError, WrongPeerError, TlsError: no broker accepts the connection.
             WakeupError: wakeup() was called.
+
         Source: KIP-266. Differs: an unknown topic is not an error (see `waiting_for`); the timeout is optional.
         """
         if self._is_unpolled:
@@ -399,8 +425,9 @@ class Consumer(NotCopied):
     def poll_chunk(self, timeout: Timeout = None) -> FetchedChunk | None:
         """Return the next fetched chunk undecoded, or None at the timeout.
 
-        To convert it without record objects: `chunk.reader(stop_offset).output(plan)`. The position is after the chunk;
-        to stop earlier, seek to `reader.next_offset`. Raises as `poll`, but the reader reports damaged batches.
+        `chunk.reader(stop_offset).output(plan)` converts it without record objects. The position moves past the chunk;
+        to continue at an earlier offset, seek to `reader.next_offset`. Errors are as in `poll`, except that the reader
+        reports damaged batches.
         """
         result = self._poll_chunk(timeout)
         if result is None:
@@ -430,7 +457,7 @@ class Consumer(NotCopied):
 
     @for_one_user
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
-        """Return why no records arrive, for each assigned partition, without waiting."""
+        """Return the reason why no records arrive from each assigned partition, without waiting."""
         return self._side.waiting_for()
 
     @for_one_user
@@ -439,7 +466,7 @@ class Consumer(NotCopied):
         return self._side.waiting_for_group()
 
     def wakeup(self) -> None:
-        """Let the current or next blocking call raise WakeupError; any thread or signal handler."""
+        """Let the current or next blocking call raise WakeupError. Any thread or signal handler may call it."""
         if self._one_user.is_forked:
             self._one_user.refuse()
         self._side.mailbox.wakeup()
@@ -447,7 +474,7 @@ class Consumer(NotCopied):
     @for_one_user
     @checked
     def partitions_for(self, topic: str, timeout: Timeout = None) -> list[PartitionInfo]:
-        """Return the partitions of a topic by number.
+        """Return the partitions of a topic, ordered by number.
 
         Raises: UnknownTopicOrPartitionError, TopicAuthorizationFailedError, ApiTimeout.
         Source: KIP-266. Differs: always queries a broker; Java returns null for an unknown topic.
@@ -473,7 +500,7 @@ class Consumer(NotCopied):
     def end_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout: Timeout = None
     ) -> dict[TopicPartition, int]:
-        """Return the end of each partition visible with isolation.level."""
+        """Return the end offset of each partition that is visible with isolation.level."""
         ends = self._side.lookups.ends(topic_partitions, LATEST_TIMESTAMP, self._timer(timeout))
         self._side.learn_ends(ends)
         return ends
@@ -483,7 +510,7 @@ class Consumer(NotCopied):
     def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int | datetime], timeout: Timeout = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record at or after a time for each partition, or None.
+        """Return the offset and timestamp of the first record at or after a time for each partition, or None.
 
         Args: timestamps_ms: milliseconds since the epoch, >= 0, or datetimes with a time zone.
         """
@@ -498,18 +525,24 @@ class Consumer(NotCopied):
     def look_up_offsets(
         self, timestamps_ms: Mapping[TopicPartition, int | datetime], *, log_end: bool = False
     ) -> OffsetLookup:
-        """Start a query of offsets by time, EARLIEST_TIMESTAMP, or LATEST_TIMESTAMP; see `OffsetLookup`."""
+        """Start a background query of offsets; see `OffsetLookup`.
+
+        Args:
+            timestamps_ms: times as in `offsets_for_times`, EARLIEST_TIMESTAMP, or LATEST_TIMESTAMP.
+            log_end: whether LATEST_TIMESTAMP ignores isolation.level.
+        """
         self._check_open()
         return self._side.lookups.start(_instants(timestamps_ms), reads_uncommitted=log_end)
 
     @for_one_user
     def client_instance_id(self, timeout: Timeout = None) -> "UUID":
-        """Return the id of this client in the cluster; queried only the first time.
+        """Return the id of this client in the cluster; only the first call queries it.
 
         Raises:
             IllegalStateError: enable.metrics.push=false.
-            UnsupportedVersionError, ApiTimeout: the broker is older than 3.7, has no client metrics, or does not
-                respond.
+            UnsupportedVersionError: the broker is older than 3.7 or has no client metrics.
+            ApiTimeout.
+
         Source: KIP-714. Differs: no metrics are sent; the timeout is optional.
         """
         if not self._config.enable_metrics_push:
@@ -522,10 +555,11 @@ class Consumer(NotCopied):
         """Commit if enable.auto.commit is set, leave the group, close the sockets, and end the network thread.
 
         Args:
-            timeout: for all steps, 30s by default; 0 sends the requests without waiting. With math.inf, each step
-                with a response has at most request.timeout.ms.
+            timeout: time for all steps, 30s by default. 0 sends the requests without waiting. With math.inf, each step
+                has at most request.timeout.ms.
             on_close: "leave" or "remain" in the group; by default only static members remain.
-        Returns: the result, which further calls return again.
+
+        Returns: the result. Further calls return the same result.
         Raises: exceptions of rebalance listeners and commit callbacks; never a timeout or WakeupError.
         Source: KIP-102, KIP-1092.
         """
@@ -539,7 +573,7 @@ class Consumer(NotCopied):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, the last records returned count as not processed."""
+        """Close; after an exception, the last returned records count as not processed."""
         if self._one_user.is_forked:
             return
         if kind is not None:
@@ -577,7 +611,7 @@ class Consumer(NotCopied):
     def _note_first_poll(self) -> None:
         """Warn about `asyncio.to_thread(consumer.poll)`: asyncio drops the records if the coroutine is cancelled.
 
-        The consumer cannot detect the loss: the next poll looks like a poll after processed records.
+        The consumer cannot detect the loss, because the next poll commits as if the records were processed.
         """
         self._is_unpolled = False
         if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):

@@ -1,6 +1,6 @@
-"""Events between the application thread and the network thread of a consumer: the only shared data.
+"""Events between the application thread and the network thread of a consumer.
 
-An `epoch` numbers each decision about a partition. Events of older epochs are dropped.
+An `epoch` numbers each decision of the application about a partition. Events of older epochs are dropped.
 """
 
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ LATEST_TIMESTAMP = -1
 
 
 class StartFetch(NamedTuple):
-    """Fetch a partition from `offset` on; replaces earlier requests.
+    """Fetch a partition from `offset` on, instead of earlier offsets.
 
     Attributes:
-        leader_epoch: of the record before `offset`, if known, to detect log truncation.
-        topic_id: required topic id; NO_TOPIC_ID: any.
-        is_after_error: the application got an error and did not move the position.
+        leader_epoch: leader epoch of the record before `offset`, if known, to detect log truncation.
+        topic_id: required topic id; NO_TOPIC_ID for any.
+        is_after_error: whether the application got an error and did not move the position.
     """
 
     topic_partition: TopicPartition
@@ -50,9 +50,11 @@ class StartFetch(NamedTuple):
 
 
 class ResolvePosition(NamedTuple):
-    """Find the start position of a partition; fetching stops until then.
+    """Find the start position of a partition; the partition is not fetched until then.
 
-    Attributes: timestamp_ms: None without a reset policy. is_committed_first: use the committed offset if there is one.
+    Attributes:
+        timestamp_ms: time at which the position starts; None without a reset policy.
+        is_committed_first: whether a committed offset has priority over the timestamp.
     """
 
     topic_partition: TopicPartition
@@ -62,20 +64,20 @@ class ResolvePosition(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """The partition is no longer assigned."""
+    """The application has unassigned the partition."""
 
     topic_partition: TopicPartition
 
 
 class Pause(NamedTuple):
-    """Pause or resume fetching; fetched data is kept."""
+    """Pause or resume fetching of a partition; fetched data is kept."""
 
     topic_partition: TopicPartition
     paused: bool
 
 
 class Consumed(NamedTuple):
-    """The application has consumed the chunks up to `next_offset`; repeatable."""
+    """The application has consumed the chunks up to `next_offset`; the event may be repeated."""
 
     topic_partition: TopicPartition
     epoch: int
@@ -92,7 +94,7 @@ class PositionMoved(NamedTuple):
 
 
 class AskTopics(NamedTuple):
-    """Query topics (None: all); the result is `TopicsAnswer`."""
+    """Query topics, or all topics if None; the result is a `TopicsAnswer`."""
 
     call_id: int
     topics: tuple[str, ...] | None
@@ -100,11 +102,11 @@ class AskTopics(NamedTuple):
 
 
 class AskOffsets(NamedTuple):
-    """Query offsets by timestamp; the result is `OffsetsAnswer`.
+    """Query offsets by timestamp; the result is an `OffsetsAnswer`.
 
     Attributes:
-        is_background: no call waits; a `LookupNews` reports each partition.
-        reads_uncommitted: use the end of the log, regardless of isolation.level.
+        is_background: whether the result is a `LookupNews` for each partition, because no call waits.
+        reads_uncommitted: whether to use the end of the log, regardless of isolation.level.
     """
 
     call_id: int
@@ -124,7 +126,7 @@ class AbandonCall(NamedTuple):
 
 
 class TryAgain(NamedTuple):
-    """Retry: the application has raised the error that no broker accepts the client."""
+    """Connect again: the application has got the error that no broker accepts the client."""
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved
@@ -136,7 +138,7 @@ Question = AskTopics | AskOffsets | AskClientInstanceId | AskCommitted | CommitS
 
 
 class Fetched(NamedTuple):
-    """Data of one partition, in offset order."""
+    """Fetched data of one partition; the events of a partition are in offset order."""
 
     chunk: FetchedChunk
 
@@ -154,9 +156,9 @@ class Truncated(NamedTuple):
     """The leader's log differs from the log that was read; fetching has stopped until the application decides.
 
     Attributes:
-        end_offset: first offset with possibly different records; -1 if unknown.
-        leader_epoch: leader epoch that ends there.
-        is_recreated: the topic was deleted and recreated.
+        end_offset: first offset at which records may differ; -1 if unknown.
+        leader_epoch: leader epoch that ends at `end_offset`.
+        is_recreated: whether the topic was deleted and recreated.
     """
 
     topic_partition: TopicPartition
@@ -168,14 +170,17 @@ class Truncated(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """Drop the unread data of a paused partition, whose memory others need; it is fetched again later."""
+    """Drop the unread data of a paused partition, because others need its memory; it is fetched again later."""
 
     topic_partition: TopicPartition
     epoch: int
 
 
 class PositionResolved(NamedTuple):
-    """Start position of a partition; `leader_epoch` is of the record before, if known."""
+    """The start position of a partition was found.
+
+    Attributes: leader_epoch: leader epoch of the record before `offset`, if known.
+    """
 
     topic_partition: TopicPartition
     epoch: int
@@ -188,7 +193,7 @@ class Waiting(NamedTuple):
 
     Attributes:
         kind, node_id, cause: as in `WaitReason`.
-        at_ms: start of the wait; 0: time of the report.
+        at_ms: start of the wait; 0 means the time of the report.
     """
 
     topic_partition: TopicPartition
@@ -210,7 +215,10 @@ OffsetsAnswer = Mapping[TopicPartition, OffsetAndTimestamp | None]
 
 
 class LookupNews(NamedTuple):
-    """Result of a background query for a partition: offset (None: not found), error, or reason to wait."""
+    """News of a background query for one partition.
+
+    Attributes: result: the offset, None if no record was found, an error, or the reason of a delay.
+    """
 
     call_id: int
     topic_partition: TopicPartition
@@ -221,7 +229,7 @@ Result = TopicsAnswer | OffsetsAnswer | CommittedAnswer | bytes | None
 
 
 class CallDone(NamedTuple):
-    """Result of a `Question`, from its manager to the loop."""
+    """Result of a `Question`, from the manager that handled it to the loop."""
 
     call_id: int
     result: Result
@@ -229,7 +237,7 @@ class CallDone(NamedTuple):
 
 
 class NetworkFailed(NamedTuple):
-    """No broker accepts the client, and waiting does not help; `error` None: this is over."""
+    """No broker accepts the client, and waiting does not help; None if a broker accepts it again."""
 
     error: KafkaError | None
 
@@ -257,4 +265,4 @@ ToApplication = (
     | GroupToApplication
 )
 Report = ToApplication | Waiting | CallDone
-"""Reports of managers to the loop, which finishes the query of a CallDone, collects Waitings, and passes on others."""
+"""Events from managers to the loop. It finishes the query of a CallDone, collects Waitings, and passes on others."""

@@ -1,7 +1,7 @@
-"""FetchedData: fetched data that was not yet returned, decoded on the application thread.
+"""FetchedData: fetched data that poll has not returned yet, decoded on the application thread.
 
-Partitions alternate, one chunk each. Positions move only after `PollResult.given` is set: an interrupted poll is
-repeated, and an early exit from a loop loses no records.
+Partitions alternate, with one chunk each. A position moves only past records that `PollResult.given` counts, so an
+interrupted poll is repeated, and an early exit from a loop loses no records.
 """
 
 from collections import OrderedDict, deque
@@ -22,9 +22,11 @@ from kctl.client.records.reader import OUTPUT_BYTES
 
 
 class Delivery:
-    """A chunk that is returned in several parts.
+    """A chunk whose records several polls may return.
 
-    Attributes: decoded: next records to return. decompressed_bytes: for the last poll.
+    Attributes:
+        decoded: decoded records that the next polls return.
+        decompressed_bytes: bytes that the last `fill` decompressed.
     """
 
     __slots__ = ("_next_offset", "_reader", "chunk", "decoded", "decompressed_bytes", "is_decoded")
@@ -42,7 +44,7 @@ class Delivery:
         return self.chunk.epoch
 
     def fill(self, limit: int) -> None:
-        """Decode up to `limit` records into `decoded`, fewer if the batches are large.
+        """Decode up to `limit` records into `decoded`, or fewer if the batches are large.
 
         Raises: CorruptBatchError: the next records are damaged, and `decoded` is empty.
         """
@@ -60,7 +62,6 @@ class Delivery:
                 return
 
     def _decode(self, limit: int) -> None:
-        """Decode up to `limit` records; after an interrupt, with a new reader."""
         reader, self._reader = self._reader, None
         if reader is None:
             reader = self.chunk._replace(fetch_offset=self._next_offset).reader()
@@ -75,13 +76,13 @@ class Delivery:
 
 
 class Run(NamedTuple):
-    """Records of a poll that come from one chunk.
+    """Records of one poll that come from one chunk.
 
     Attributes:
-        start, end: their range in the poll.
-        next_offset, leader_epoch: position after them.
-        is_last: the chunk is used up.
-        rest: decoded records after the poll.
+        start, end: indexes of the records in the result of the poll.
+        next_offset, leader_epoch: position after the records.
+        is_last: whether the chunk has no further records.
+        rest: decoded records that the poll does not return.
     """
 
     delivery: Delivery
@@ -98,11 +99,11 @@ class PollResult:
     """Result of a poll.
 
     Attributes:
-        records: the caller of poll() may change the list.
-        chunk: undecoded chunk instead of records.
+        records: returned list, which the caller of poll() may change.
+        chunk: undecoded chunk, for poll_chunk().
         count: number of records, or 1 for a chunk.
-        given: number returned so far.
-        is_one_by_one: in a loop over the consumer.
+        given: number of records that the application has got.
+        is_one_by_one: whether a loop over the consumer returns the records.
     """
 
     __slots__ = ("chunk", "count", "given", "is_one_by_one", "records", "runs")
@@ -127,13 +128,15 @@ class FetchedData:
         self._max_decompressed_bytes = max_decompressed_bytes
         self._release = release
         self._queues: OrderedDict[TopicPartition, deque[Delivery | PartitionFailed]] = OrderedDict()
-        """In the order of delivery."""
+        """Unreturned data by partition, in the order of delivery."""
         self.result: PollResult | None = None
-        """Last poll, until the positions include it."""
+        """Result of the last poll; None after the positions have moved past it."""
         self.bytes_fetched = 0
         self._records_settled = 0
         self._in_hand: dict[TopicPartition, int] = {}
-        """First offset of each partition in the last records returned, which may still be in processing."""
+        """Offsets of the first of the last returned records, by partition. The application may still process these
+        records.
+        """
 
     def add_chunk(self, chunk: FetchedChunk) -> None:
         if self._subscription.current(chunk.topic_partition, chunk.epoch) is not None:
@@ -151,7 +154,7 @@ class FetchedData:
                 queue.append(failure)
 
     def truncated(self, event: Truncated) -> None:
-        """Drop fetched data of a truncated log, and reset the position if it is affected.
+        """Handle a truncated log: fetch again, reset the position, or queue an error if there is no reset policy.
 
         Source: KIP-320. With a reset policy, the position returns to the first differing offset if known.
         """
@@ -173,7 +176,7 @@ class FetchedData:
             self.drop(tp)
 
     def give_back(self, topic_partition: TopicPartition, epoch: int) -> None:
-        """Drop the unread records of a paused partition; resume fetches them again."""
+        """Drop the unread records of a paused partition; after `resume`, they are fetched again."""
         state = self._subscription.current(topic_partition, epoch)
         if state is not None and state.paused:
             self._subscription.refetch(topic_partition)
@@ -188,10 +191,12 @@ class FetchedData:
     # --- delivery ---------------------------------------------------------------------------------------------------
 
     def pop_records(self, limit: int, timer: Timer) -> PollResult | None:
-        """Return up to `limit` records, or None; positions move after their return.
+        """Return up to `limit` records, or None; positions move after the application has got the records.
 
-        Returns fewer after OUTPUT_BYTES of decompressed batches. Skips data without records until the timer expires.
-        Raises: the error of the next partition, if it is first.
+        After OUTPUT_BYTES of decompressed batches, the result is shorter. Data without records is skipped until the
+        timer expires.
+
+        Raises: the error of a partition, if no records precede it.
         """
         while True:
             records: list[Record] = []
@@ -226,9 +231,9 @@ class FetchedData:
                 self._on_error(*failed)
 
     def pop_chunk(self) -> PollResult | None:
-        """Return the next chunk undecoded, or None; the position moves after its return.
+        """Return the next chunk undecoded, or None; the position moves after the application has got the chunk.
 
-        Raises: the error of the next partition.
+        Raises: the error of a partition, if no chunk precedes it.
         """
         while (turn := next(self._turns(), None)) is not None:
             tp, item = turn
@@ -244,7 +249,7 @@ class FetchedData:
         return None
 
     def settle(self) -> None:
-        """Move the positions past the returned records; the next poll returns the rest."""
+        """Move the positions past the records that the application has got; the next poll returns the others."""
         result = self.result
         if result is None:
             return
@@ -284,12 +289,12 @@ class FetchedData:
 
     @property
     def records_given(self) -> int:
-        """Number of records returned, except in chunks; any thread."""
+        """Number of returned records, except in chunks; any thread."""
         result = self.result
         return self._records_settled + (0 if result is None or result.chunk is not None else result.given)
 
     def _settle_run(self, run: Run) -> None:
-        """Move one position; release a used-up chunk, and move its partition to the back."""
+        """Move the position of one partition; at the end of a chunk, release it and let other partitions go first."""
         delivery, chunk = run.delivery, run.delivery.chunk
         tp = chunk.topic_partition
         state = self._subscription.current(tp, chunk.epoch)
@@ -315,7 +320,7 @@ class FetchedData:
         self._in_hand = {}
 
     def step_back(self) -> None:
-        """Move the positions back to the last records returned, which were not processed."""
+        """Move the positions back to the first of the last returned records, which count as not processed."""
         self.settle()
         for tp, offset in self._in_hand.items():
             if tp in self._subscription:
@@ -325,7 +330,7 @@ class FetchedData:
         self._in_hand = {}
 
     def _turns(self) -> Iterator[tuple[TopicPartition, Delivery | PartitionFailed]]:
-        """Yield the next item of each partition that is not paused, then the second items, and so on."""
+        """Yield the first item of each partition that is not paused, then the second item of each, and so on."""
         depth, deepest = 0, 1
         while depth < deepest:
             for tp, queue in self._queues.items():
@@ -339,7 +344,7 @@ class FetchedData:
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _on_error(self, tp: TopicPartition, error: KafkaError) -> None:
-        """Apply the reset policy to an offset out of range; raise other errors, for the next poll to retry."""
+        """Apply the reset policy to an offset out of range; raise other errors, which the next poll retries."""
         state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
         if is_out_of_range and self._subscription.has_reset_policy:
@@ -357,7 +362,7 @@ class FetchedData:
         raise error
 
     def _failed_by(self, error: KafkaError) -> list[TopicPartition]:
-        """Return the partitions whose next item is this error, perhaps of a topic or group."""
+        """Return the partitions whose next item is this error, which may concern a whole topic or group."""
         return [
             tp
             for tp, queue in self._queues.items()
@@ -386,7 +391,6 @@ def _run(delivery: Delivery, start: int, limit: int) -> tuple[Run, list[Record]]
 
 
 def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
-    """Return the first offset of each partition in the last records returned."""
     if not result.given:
         return {}
     if result.is_one_by_one:

@@ -1,4 +1,4 @@
-"""Lookups: requests of the application to the cluster, as blocking calls or in the background."""
+"""Lookups: queries of the application to the cluster, as blocking calls or in the background."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
 class OffsetLookup(NotCopied):
     """Background query of offsets, without a timeout; each partition has its own result.
 
-    A leader that does not respond delays only its partitions. Results arrive during `poll` and `poll_chunk`, which
-    return early and empty; `close` ends the query. Not in Java.
+    A leader that does not respond delays only its own partitions. Results arrive during `poll` and `poll_chunk`, which
+    then return early without records. `close` ends the query. Not in Java.
+
     Attributes:
-        found: offsets; None without a record at or after the timestamp.
-        failed: errors that are not retriable.
-        waiting: reasons of missing results.
+        found: offsets by partition; None if no record is at or after the timestamp.
+        failed: errors that are not retriable, by partition.
+        waiting: reasons for missing results, by partition.
     """
 
     def __init__(self, asked: Iterable[TopicPartition], cancel: Callable[[], None]) -> None:
@@ -53,7 +54,7 @@ class OffsetLookup(NotCopied):
 
     @property
     def is_over(self) -> bool:
-        """True when every partition has a result."""
+        """Whether every partition has a result."""
         return not self._pending
 
     def cancel(self) -> None:
@@ -63,7 +64,7 @@ class OffsetLookup(NotCopied):
         self._cancel()
 
     def on_news(self, news: LookupNews) -> bool:
-        """Apply a report of the network thread; return whether it is a result."""
+        """Apply news from the network thread; return whether the news is a result."""
         tp, result = news.topic_partition, news.result
         if tp not in self._pending:
             return False
@@ -88,9 +89,9 @@ class Lookups:
     # --- in the background --------------------------------------------------------------------------------------------
 
     def start(self, timestamps_ms: Mapping[TopicPartition, int], *, reads_uncommitted: bool) -> OffsetLookup:
-        """Start a background query; its results appear after `drain`.
+        """Start a background query; `drain` applies its results.
 
-        Args: reads_uncommitted: use the end of the log, regardless of isolation.level.
+        Args: reads_uncommitted: whether to use the end of the log, regardless of isolation.level.
         """
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         for tp, timestamp_ms in asked:

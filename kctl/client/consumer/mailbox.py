@@ -1,6 +1,7 @@
 """ConsumerMailbox: mailbox of a consumer, with reports of its network thread.
 
-KeyboardInterrupt is safe after any call: events leave their queue after handling, and handlers accept them twice.
+A KeyboardInterrupt between any two calls is safe: events leave their queue only after their handling, and handlers
+accept an event twice.
 """
 
 from collections import deque
@@ -28,8 +29,8 @@ class CloseReport(NamedTuple):
     """Result of a close on the network thread.
 
     Attributes:
-        has_left: whether the group confirmed the leave; None if the member stays.
-        expired_in: expired step, or None.
+        has_left: whether the group confirmed the leave; None if the member remains.
+        expired_in: name of the step that timed out, or None.
     """
 
     has_left: bool | None = None
@@ -39,8 +40,9 @@ class CloseReport(NamedTuple):
 class ConsumerMailbox(Mailbox[ToNetwork]):
     """Data shared by the application thread and the network thread of a consumer.
 
-    Args: on_report: handler of reports on the application thread; weak, because a listener may refer to its consumer.
-    Attributes: wants_room: set by the network thread if consumed data would let it fetch more.
+    Args: on_report: weak reference to the handler of reports on the application thread. A strong one would keep the
+        consumer alive.
+    Attributes: wants_room: whether the network thread could fetch more after the application consumes data.
     """
 
     CLIENT = "consumer"
@@ -72,7 +74,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all((event,))
 
     def post_all(self, events: Iterable[ToNetwork | Call | CallInterrupted]) -> None:
-        """Post events, and wake the network thread for them or earlier quiet ones."""
+        """Post events, and wake the network thread for them and for earlier events of `post_quietly`."""
         for event in events:
             self.post_quietly(event)
         if self._is_unannounced:
@@ -83,7 +85,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_unannounced = self._is_unannounced_until_wait = False
 
     def post_each(self, events: deque[ToNetwork]) -> None:
-        """Post each event before its removal from the queue; an interrupt may repeat it."""
+        """Post each event, then remove it from the queue; after an interrupt, an event may be posted twice."""
         while events:
             if isinstance(events[0], Forget):  # the next fetch leaves the partition out: no wake-up
                 self.post_until_wait(events[0])
@@ -93,23 +95,23 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self.post_all(())
 
     def post_quietly(self, event: ToNetwork | Call | CallInterrupted) -> None:
-        """Post an event that can wait for the next `post` or turn."""
+        """Post an event without waking the network thread; the next `post` wakes it."""
         self._is_unannounced = True
         self._events.append(event)
 
     def post_consumed(self, event: Consumed) -> None:
-        """Post consumption; wakes the loop only if it needs memory."""
+        """Post that data was consumed; the network thread wakes only if it needs memory."""
         self._events.append(event)
         if self.wants_room:  # read last: the loop reads the events last (fall_asleep)
             self._is_unannounced = True
 
     def post_until_wait(self, event: ToNetwork) -> None:
-        """Post an event that can wait for the application's next `wait`."""
+        """Post an event that can wait for the application's next `wait`, which wakes the network thread."""
         self._is_unannounced_until_wait = True
         self._events.append(event)
 
     def fall_asleep(self) -> bool:
-        """Return whether the loop may wait: no close, nudge, or needed consumption is pending."""
+        """Return whether the loop may wait, because no close, nudge, or needed memory is pending."""
         return not self._close_requests and not self._is_nudged and not (self.wants_room and self._events)
 
     # --- from the network ---------------------------------------------------------------------------------------------
@@ -161,7 +163,7 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
     # --- calls --------------------------------------------------------------------------------------------------------
 
     def query(self, question: Callable[[int], Question], timer: Timer) -> object:
-        """Post a query and return its result.
+        """Post a query, wait for its end, and return its result.
 
         Raises: ApiTimeout, errors of `look`, and the error of the query.
         """
@@ -180,10 +182,10 @@ class ConsumerMailbox(Mailbox[ToNetwork]):
         self._is_closing = True
 
     def close(self, task: Task, timer: Timer, *, is_leaving: bool = False) -> bool:
-        """Let the loop end within the timer and join it; return whether it has ended.
+        """Let the loop end within the timer, and join its thread; return whether it has ended.
 
-        Gives the thread LOOP_GRACE_MS more, unless the timeout is 0. If a step expired, returns at the end of the
-        timer.
+        The thread gets LOOP_GRACE_MS more, unless the timeout is 0. If a step timed out, this method also waits until
+        the timer expires.
         """
         self.post_close(CloseRequest.within(timer, is_leaving=is_leaving))
         grace_ms = LOOP_GRACE_MS if timer.timeout_ms else 0

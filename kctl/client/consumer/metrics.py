@@ -1,4 +1,4 @@
-"""Counters of a consumer, each written by one thread; reads by any thread never block."""
+"""Counters of a consumer. One thread writes each counter, and all threads read it without a lock."""
 
 import math
 from collections.abc import Iterable

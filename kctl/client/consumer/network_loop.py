@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
 
 EARLIER_QUESTIONS = "earlier requests"
-"""Name of the time that a call of several requests, such as position(), spent on earlier ones."""
+"""Name of the time that a call with several queries, such as position(), spent on earlier queries."""
 
 
 class OpenCall(NamedTuple):
@@ -119,7 +119,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _group_of(
         self, config: ConsumerConfig, client: ClusterClient, leaders: Leaders, rng: Random, entropy: Entropy
     ) -> "GroupCoordinatorClient | None":
-        """Return the group coordinator client, if any; deferred import: a tenth of all imports."""
+        """Return the group coordinator client, if any. Deferred import: a tenth of all imports."""
         if config.group_id is None:
             return None
         from kctl.client.consumer.group.coordinator_client import GroupCoordinatorClient
@@ -223,7 +223,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._offsets.resolve(event)
 
     def _reset(self, event: ResolvePosition) -> None:
-        """Query a position without a committed offset by timestamp; its topic may be new."""
+        """Query a position by timestamp, because no offset is committed; its topic may be new."""
         self._offsets.resolve(event)
         self._has_new_wishes = True
 
@@ -317,7 +317,7 @@ class NetworkLoop(ClientLoop[ToNetwork]):
             self._has_news = True
 
     def _report_waits(self) -> None:
-        """Report waits without a wake-up: the application reads them on demand."""
+        """Report waits without a wake-up, because the application reads them on demand."""
         if self._waits:
             waits, self._waits = self._waits, []
             self._mailbox.reports.append(WaitReport(waits, self._clock.now_ms()))

@@ -1,6 +1,6 @@
-"""OffsetQueries: finds offsets by timestamp at the leaders, with retries.
+"""OffsetQueries: queries offsets by timestamp at the leaders, with retries.
 
-Calls such as `end_offsets` have a deadline; positions of assigned partitions have none.
+Calls such as `end_offsets` have a deadline; queries for positions of assigned partitions have none.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,11 +49,11 @@ class OffsetQuery:
         self.epoch = epoch
         self.pause = pause
         self.node_id: int | None = None
-        """The queried leader."""
+        """Leader of the request in flight."""
         self.error: KafkaError | None = None
         self.reason = ""
         self.since_ms: int | None = None
-        """Start of the wait; None before the first attempt."""
+        """Start of the wait for a response; None before the first attempt."""
 
 
 class OffsetCall:
@@ -87,7 +87,7 @@ class OffsetQueries:
         self._isolation_level = config.isolation_level
         self._calls: dict[int, OffsetCall] = {POSITIONS: OffsetCall(FOREVER_MS, [], 0, self._isolation_level)}
         self._failed: dict[TopicPartition, RetryPause] = {}
-        """Backoff of each failed position query, continued by the next one."""
+        """Backoff of each failed position query, which the next query of the partition continues."""
 
     # --- questions --------------------------------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class OffsetQueries:
         return by_leader
 
     def _report_request(self, call: OffsetCall, node_id: int, queries: list[OffsetQuery], now_ms: int) -> None:
-        """Report the wait for the leader; the error of an earlier attempt stays until a success."""
+        """Report that the queries wait for their leader; a query with an earlier error keeps that reason."""
         for query in queries:
             query.since_ms = now_ms if query.since_ms is None else query.since_ms
             if query.error is None:
@@ -257,7 +257,7 @@ class OffsetQueries:
             self._wait(query, error, no_leader_reason(error))
 
     def _is_surely_unknown(self, query: OffsetQuery, error: BrokerError) -> bool:
-        """Return whether metadata newer than the call lacks the partition.
+        """Return whether metadata that is newer than the call lacks the partition.
 
         Differs: Java retries until the deadline of the call; kctl does so for positions only.
         """

@@ -1,4 +1,4 @@
-"""OffsetTracker: offsets to commit if worker threads process records out of order."""
+"""OffsetTracker: finds the offsets to commit if worker threads process records out of order."""
 
 import threading
 from collections import deque
@@ -31,8 +31,9 @@ class _Partition:
     """Tracked records of one partition.
 
     Attributes:
-        entries: in offset order, from the first record that is not done.
-        next_offset, leader_epoch: of the last record before which all are done; the offset is after it.
+        entries: records in offset order, starting with the first that is not done.
+        next_offset: offset up to which all tracked records are done; None if none is.
+        leader_epoch: leader epoch of the record before `next_offset`.
     """
 
     __slots__ = ("by_offset", "entries", "leader_epoch", "next_offset", "unfinished")
@@ -45,7 +46,7 @@ class _Partition:
         self.unfinished = 0
 
     def add(self, offset: int, leader_epoch: int) -> None:
-        """Append a record; it replaces entries from its offset on, because the consumer went back."""
+        """Append a record. It replaces entries from its offset on, because the consumer has moved back."""
         while self.entries and self.entries[-1].offset >= offset:
             entry = self.entries.pop()
             del self.by_offset[entry.offset]
@@ -57,9 +58,9 @@ class _Partition:
         self.unfinished += 1
 
     def done(self, offset: int, leader_epoch: int) -> None:
-        """Mark a record as done, and advance past all leading done records.
+        """Mark a record as done, and advance past the done records at the start.
 
-        Ignores records of another leader epoch: the log was truncated in the meantime.
+        Ignores a record whose leader epoch differs from the entry's, because the log was truncated in the meantime.
         """
         entry = self.by_offset.get(offset)
         if entry is None or entry.is_done or entry.leader_epoch != leader_epoch:
@@ -76,14 +77,15 @@ class OffsetTracker(NotCopied, RebalanceListener):
     """Offsets to commit if worker threads process records out of order.
 
     The consumer's thread calls `add` for each record of a poll, in order; workers call `done` in any order. `offsets`
-    returns the offset up to which all records of a partition are done: after a restart, later done records are
-    repeated, and none is lost. A record that is never done blocks its partition.
+    returns the offset up to which all records of a partition are done. After a restart, records beyond it are read
+    again, and no record is lost. A record that is never done blocks its partition.
 
-    As the listener of `subscribe`, it forgets revoked partitions.
+    As the listener of `subscribe`, the tracker forgets revoked partitions.
+
     Args:
-        limit: maximum of held records, apart from one poll: pause the consumer while `is_full`. Done records count
-            until all records before them are done.
-        runtime: clock and threads; None for the system's.
+        limit: number of tracked records at which `is_full` becomes true. Done records count until all records before
+            them are done.
+        runtime: clock and threads; None for those of the system.
     """
 
     def __init__(self, limit: int = DEFAULT_LIMIT, runtime: Runtime | None = None) -> None:
@@ -99,7 +101,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def add(self, record: Record) -> None:
-        """Track a record of a poll; call it before a worker gets the record."""
+        """Track a record of a poll; call this method before a worker gets the record."""
         with self._lock:
             tp = TopicPartition(record.topic, record.partition)
             self._partitions.setdefault(tp, _Partition()).add(record.offset, record.leader_epoch)
@@ -115,7 +117,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @property
     def is_full(self) -> bool:
-        """True if `limit` records are held: pause the consumer and keep polling."""
+        """Whether `limit` records are tracked. If so, pause the consumer and keep polling."""
         with self._lock:
             return sum(len(each.entries) for each in self._partitions.values()) >= self._limit
 
@@ -130,7 +132,7 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def unfinished(self, topic_partitions: Iterable[TopicPartition] | None = None) -> int:
-        """Return the number of unfinished records of some partitions; None means all."""
+        """Return the number of unfinished records of the given partitions; None means all partitions."""
         with self._lock:
             wanted = self._partitions if topic_partitions is None else dict.fromkeys(topic_partitions)
             return sum(each.unfinished for tp, each in self._partitions.items() if tp in wanted)
@@ -139,11 +141,12 @@ class OffsetTracker(NotCopied, RebalanceListener):
     def wait_done(
         self, topic_partitions: Iterable[TopicPartition] | None = None, timeout: float | timedelta | None = None
     ) -> bool:
-        """Wait until all records of some partitions (None: all) are done; return whether they are.
+        """Wait until all records of the given partitions are done; return whether they are. None means all partitions.
 
-        Listeners that commit before a revocation call `wait_done`, `commit_sync(offsets())`, then
+        A listener that commits before a revocation calls `wait_done`, `commit_sync(offsets())`, then
         `on_partitions_revoked` of this class. Only one thread may wait.
-        Args: timeout: in seconds; None for no limit.
+
+        Args: timeout: seconds; None for no limit.
         """
         wanted = None if topic_partitions is None else list(topic_partitions)
         timer = Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS))
@@ -154,12 +157,12 @@ class OffsetTracker(NotCopied, RebalanceListener):
 
     @checked
     def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Drop records and offsets of some partitions."""
+        """Drop the records and offsets of the given partitions."""
         with self._lock:
             for tp in topic_partitions:
                 self._partitions.pop(tp, None)
         self._progress.notify()
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Forget the partitions, even if they were lost."""
+        """Forget revoked or lost partitions."""
         self.forget(topic_partitions)

@@ -1,7 +1,7 @@
 """OneUser: restricts a consumer to one thread at a time.
 
-Calls within a call (listener, callback, signal handler) are allowed. It has no lock, which a KeyboardInterrupt could
-leave held.
+A listener, callback, or signal handler may call the consumer during a call on its thread. There is no lock, because a
+KeyboardInterrupt could leave it held.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class OneUser:
         self.caller: Callable[[], object] = driver.caller
         self.is_forked = False
         self.held_by: dict[str, object] = {}
-        """Empty, or the user: `dict.setdefault` decides between threads atomically."""
+        """User under one key, or empty. `dict.setdefault` atomically decides which thread becomes the user."""
         follow_forks(self)
 
     @property
@@ -42,7 +42,7 @@ class OneUser:
             self.held_by[_USER] = user
 
     def _after_fork(self) -> None:
-        """Let every guarded call raise, by replacing `caller`."""
+        """Let every guarded call in the forked process raise."""
         self.is_forked = True
         self.caller = self.refuse
 
@@ -60,7 +60,7 @@ R = TypeVar("R")
 
 
 def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate[C, P], R]:
-    """Let a method raise ConcurrentModificationError during a guarded call of another thread."""
+    """Let a method raise ConcurrentModificationError while another thread runs a guarded method."""
 
     @wraps(method)
     def guarded(self: C, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,6 +1,6 @@
 """Subscription: assigned partitions and the application's position in each, on the application thread.
 
-KeyboardInterrupt is safe: decisions are made without calls in between, and `changes` are removed one by one.
+A KeyboardInterrupt is safe: each decision is made without calls in between, and `changes` are removed one by one.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ class Stage(Enum):
 
 
 _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
-"""Stages in which the network thread has all it needs."""
+"""Stages in which the network thread needs no further event."""
 
 
 class PartitionState:
@@ -43,23 +43,25 @@ class PartitionState:
     def __init__(self, epoch: int, topic_id: bytes) -> None:
         self.epoch = epoch
         self.topic_id = topic_id
-        """Id of the assigned topic; NO_TOPIC_ID: any topic of that name."""
+        """Id of the assigned topic; NO_TOPIC_ID for any topic with the assigned name."""
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
         """Leader epoch of the record before the position, if known."""
         self.fetch_end = MAX_OFFSET
-        """End of fetching, if the application reads a range."""
+        """Offset at which fetching ends; MAX_OFFSET unless `seek` sets an end."""
         self.lost_offset: int | None = None
         """Invalid position that is being replaced."""
         self.lost_by = ResetCause.OUT_OF_RANGE
         self.damage: tuple[int, int] | None = None
-        """Base offset of the damaged batch that was raised, and of the batch after it."""
+        """Base offset of the damaged batch whose error was raised, and of the next batch."""
         self.is_after_error = False
-        """True if the last attempt from this position raised an error."""
+        """Whether the last attempt from this position raised an error."""
         self.reset_timestamp_ms: int | None = None
-        """Timestamp of an explicit seek; None: the reset policy decides."""
+        """Timestamp of an explicit seek; None if the reset policy applies."""
         self.may_be_committed = True
-        """False after a reset, or if there is no committed offset."""
+        """Whether the position may be queried as a committed offset; false after a reset, or without a committed
+        offset.
+        """
         self.paused = False
         self.stored: OffsetAndMetadata | None = None
         """Offset to commit, with enable.auto.offset.store=false."""
@@ -69,7 +71,10 @@ class PartitionState:
         """Last known end offset that is visible with isolation.level."""
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
-        """Return why no records arrive; `is_fetched`: records are ready to be returned."""
+        """Return why no records arrive.
+
+        Args: is_fetched: whether fetched records are ready to be returned.
+        """
         if self.paused:
             return PAUSED
         if is_fetched:
@@ -94,7 +99,7 @@ class Subscription:
         self.removals = 0
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
-        """Partitions that need an action of the network thread."""
+        """Partitions for which `changes` may need a new event."""
         self._changes: deque[ToNetwork] = deque()
         self._last_epoch = 0
 
@@ -124,23 +129,23 @@ class Subscription:
         return [tp for tp, state in self._partitions.items() if state.paused]
 
     def state(self, topic_partition: TopicPartition) -> PartitionState:
-        """Return the state; raises IllegalStateError if not assigned."""
+        """Return the state of a partition. Raises: IllegalStateError: the partition is not assigned."""
         state = self._partitions.get(topic_partition)
         if state is None:
             raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
         return state
 
     def current(self, topic_partition: TopicPartition, epoch: int) -> PartitionState | None:
-        """Return the state for an event of this epoch; None if out of date."""
+        """Return the state if `epoch` is its current epoch; otherwise return None, because the event is out of date."""
         state = self._partitions.get(topic_partition)
         return state if state is not None and state.epoch == epoch else None
 
     # --- decisions of the application -------------------------------------------------------------------------------
 
     def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
-        """Set the assignment and return removed partitions; others keep position and pause.
+        """Set the assignment and return the removed partitions; others keep their position and pause.
 
-        Args: topic_ids: required ids by name; a changed id removes the partition.
+        Args: topic_ids: required topic ids by name; a changed id removes the old partition.
         """
         wanted = {tp: topic_ids.get(tp.topic, NO_TOPIC_ID) for tp in topic_partitions}
         before = self._partitions
@@ -171,9 +176,9 @@ class Subscription:
         *,
         end_offset: int = MAX_OFFSET,
     ) -> None:
-        """Set the position, up to `end_offset`; fetched data becomes out of date.
+        """Set the position and the end of fetching; fetched data becomes out of date.
 
-        An offset inside a damaged batch that was raised, except its first, skips the batch.
+        An offset inside a damaged batch whose error was raised, except its first, skips the batch.
         """
         state, epoch = self.state(topic_partition), self._next_epoch()
         damage, state.damage = state.damage, None
@@ -229,7 +234,7 @@ class Subscription:
             self._changes.append(PositionMoved(topic_partition, before, offset, ResetCause.TRUNCATED))
 
     def refetch(self, topic_partition: TopicPartition, *, is_after_error: bool = False) -> None:
-        """Fetch from the position again, with a backoff if the application got an error."""
+        """Fetch from the position again, after a backoff if the application got an error."""
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.is_after_error = is_after_error
         state.epoch = epoch
@@ -247,7 +252,7 @@ class Subscription:
     # --- events of the network loop ---------------------------------------------------------------------------------
 
     def resolved(self, topic_partition: TopicPartition, epoch: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
-        """Set a position that was found, unless a later decision replaced it."""
+        """Set a position that was found, unless a later decision replaced the query."""
         state = self.current(topic_partition, epoch)
         if state is not None and state.stage is Stage.RESOLVING:
             if state.lost_offset is not None:
@@ -272,10 +277,10 @@ class Subscription:
         return bool(self._changes or self._unsettled)
 
     def changes(self, reset_policy_timestamp_ms: int | None) -> deque[ToNetwork]:
-        """Return the changes for the network thread; the caller removes posted ones.
+        """Return the events for the network thread; the caller removes those that it has posted.
 
-        Called when data is wanted, so assign() followed by seek() queries no offset. Without seek and policy (None:
-        `none`), partitions stay `unpositioned`.
+        The caller waits until it wants data, so that assign() followed by seek() queries no offset. Without a seek or a
+        policy (`reset_policy_timestamp_ms` is None for `none`), partitions stay `unpositioned`.
         """
         for tp in list(self._unsettled):
             state = self._partitions[tp]
@@ -290,7 +295,7 @@ class Subscription:
         return self._changes
 
     def resolve_others(self, topic_partition: TopicPartition, reset_policy_timestamp_ms: int | None) -> None:
-        """Query the other positions if this partition has no query yet; start no fetch."""
+        """Query the unknown positions of all other partitions, if this position is unknown as well; start no fetch."""
         if self.state(topic_partition).stage is Stage.UNPOSITIONED:
             for tp in list(self._unsettled):
                 state = self._partitions[tp]

@@ -1,6 +1,6 @@
 """WaitReason: reason why a partition returns no records, or why the group assigns no partition.
 
-Messages and exit codes are derived from it.
+Messages and exit codes of kctl are derived from it.
 """
 
 from enum import Enum
@@ -21,7 +21,7 @@ class WaitKind(Enum):
     DELIVERABLE = "deliverable"
     """Records are fetched; the next poll returns them."""
     NOT_STARTED = "not-started"
-    """The next poll starts it."""
+    """The next poll starts to read the partition."""
     COMMITTED_OFFSET = "committed-offset"
     """The coordinator has not returned the committed offset."""
     POSITION = "position"
@@ -31,10 +31,11 @@ class WaitKind(Enum):
     RECREATED = "recreated"
     """The topic that was assigned by its id was deleted and recreated."""
     CONNECTION = "connection"
-    """The client connects to the leader, or cannot reach it."""
+    """The client is connecting to the leader, or cannot reach it."""
     ANSWER = "answer"
-    """Broker `node_id` has not responded to a request of `started_at_ms`; fetches are reported after 2 x
-    fetch.max.wait.ms. Without a `started_at_ms` nothing is known yet.
+    """Broker `node_id` has not responded to a request that was sent at `started_at_ms`.
+
+    For fetches, it is reported after 2 x fetch.max.wait.ms. Without `started_at_ms`, no request is known to be late.
     """
     REFUSED = "refused"
     """The broker responded with an error; the request is retried."""
@@ -49,20 +50,20 @@ class WaitKind(Enum):
     NO_SHARE = "no-share"
     """The group assigns no partition to this member."""
     OUTSIDE = "outside"
-    """This member is not in the group until the next poll."""
+    """This member rejoins the group at the next poll."""
 
 
 NOTHING_BEYOND = (WaitKind.AT_END, WaitKind.OPEN_TRANSACTION)
-"""Kinds that mean that everything up to the visible end was fetched."""
+"""Kinds in which the client has fetched everything up to the visible end."""
 
 
 class WaitReason(NamedTuple):
     """Reason of a wait; `str` returns its text.
 
     Attributes:
-        text: text for people.
-        node_id: the awaited broker, if any.
-        cause: the last error, if any.
+        text: description for users.
+        node_id: broker that has not responded, if any.
+        cause: last error, if any.
         started_at_ms: start of the wait by the client's clock; None if it has just begun.
     """
 
@@ -76,6 +77,6 @@ class WaitReason(NamedTuple):
         return self.text
 
     def after(self, earlier: "WaitReason | None") -> "WaitReason":
-        """Return this reason, with the start time of the earlier one if equal."""
+        """Return this reason; if `earlier` has the same kind and text, with its start time."""
         is_same = earlier is not None and (earlier.kind, earlier.text) == (self.kind, self.text)
         return self._replace(started_at_ms=earlier.started_at_ms) if is_same and earlier is not None else self

@@ -1,4 +1,4 @@
-"""Network threads at the end of the program: their unfinished work, and one time limit for all.
+"""End of network threads at the end of the program: they finish their work within one time limit.
 
 The threads are daemons, which Python would stop anywhere.
 """
@@ -21,20 +21,20 @@ from kctl.client.wording import counted
 logger = logging.getLogger("kctl.client")
 
 LIMIT_MS = 30_000
-"""Time limit for all network threads together, from the end of the program."""
+"""Time limit for all network threads together, counted from the end of the program."""
 QUIET_MS = 1000
-"""Duration after which a wait is logged."""
+"""Time after which a wait is logged."""
 WORKER_PRIORITY = -100
-"""Priority of the finalizer in multiprocessing workers: after the finalizers of pools and queues."""
+"""Priority of the finalizer in multiprocessing workers, which runs after the finalizers of pools and queues."""
 
 
 class Unfinished(NamedTuple):
     """Work of a client that would be lost silently.
 
     Attributes:
-        records: accepted, not delivered, and not reported by a flush.
+        records: number of accepted records that were not delivered and not reported by a flush.
         error: error of the first failed record.
-        transaction: state of an uncommitted transaction, as text.
+        transaction: description of an uncommitted transaction, or None.
     """
 
     records: int = 0
@@ -45,8 +45,9 @@ class Unfinished(NamedTuple):
 class OpenLoop:
     """Network thread of a client. It may outlive the client and must not refer to it.
 
-    Args: limit_ms: time that the client's own limits allow for finishing. unfinished: returns the remaining work; any
-        thread.
+    Args:
+        limit_ms: time that the client's timeouts allow for finishing.
+        unfinished: returns the remaining work; any thread.
     """
 
     def __init__(self, mailbox: Mailbox[Any], limit_ms: int, unfinished: Callable[[], Unfinished] = Unfinished) -> None:
@@ -67,7 +68,7 @@ class OpenLoop:
         return task is None or self._mailbox.driver.join(task, deadline_at_ms)
 
     def follow(self) -> None:
-        """Wait for this thread at the end of the program, unless it has exited."""
+        """Let the end of the program wait for this thread, unless it has exited."""
         if not has_threads(self._mailbox.driver):
             return
         _open[id(self._mailbox)] = self
@@ -87,9 +88,9 @@ class OpenLoop:
 
 
 _open: dict[int, OpenLoop] = {}
-"""By the identity of the mailbox, which the loop keeps alive."""
+"""Loops by the identity of the mailbox, which the loop keeps alive."""
 _watched: set[int] = set()
-"""Process ids of multiprocessing workers that wait at their end."""
+"""Process ids of multiprocessing workers that wait for their threads at their end."""
 
 
 def check_not_ended() -> None:
@@ -106,7 +107,7 @@ def forget(mailbox: Mailbox[Any]) -> None:
 
 
 def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinished]:
-    """Let loops finish in parallel within one limit, or until Ctrl-C; return their unfinished work."""
+    """Let the threads finish in parallel within one limit, or until Ctrl-C; return their unfinished work."""
     try:
         timers = [loop.drop(limit_ms) for loop in loops]
         slow = [
@@ -129,7 +130,7 @@ def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinish
 
 
 def report(left: Iterable[Unfinished]) -> str:
-    """Return lost records and transactions as text; empty if nothing is lost."""
+    """Describe lost records and transactions; empty if nothing is lost."""
     left = list(left)
     parts = []
     records = _records(left)
@@ -158,7 +159,7 @@ def finish_all() -> None:
 
 
 def _watch_worker() -> None:
-    """Wait at the end of a multiprocessing worker: os._exit() runs no `atexit` handlers."""
+    """Let a multiprocessing worker wait at its end, because os._exit() runs no `atexit` handlers."""
     process = sys.modules.get("multiprocessing.process")
     if process is None or process.parent_process() is None or os.getpid() in _watched:
         return

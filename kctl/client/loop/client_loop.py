@@ -20,12 +20,12 @@ class ClientLoop(ABC, Generic[E]):
     """Loop of one client.
 
     Attributes:
-        close_request: the close with the earliest deadline, if any.
-        is_over: the close is done, or its deadline has passed.
+        close_request: close with the earliest deadline, or None.
+        is_over: whether the close is done, or its deadline has passed.
     """
 
     EVENTS_PER_TURN: ClassVar[int]
-    """Maximum number of events in a turn, between polls of the network."""
+    """Maximum number of events that a turn handles, before it polls the network."""
 
     def __init__(self, client: ClusterClient, mailbox: Mailbox[E]) -> None:
         self._client = client
@@ -35,12 +35,12 @@ class ClientLoop(ABC, Generic[E]):
         self.is_over = False
         self.ended_at_ms: int | None = None
         self._until_ms = 0
-        """Before this instant no deadline passes; 0 if events may have brought an earlier deadline."""
+        """Time before which no deadline passes; 0 if events may have brought an earlier deadline."""
         self._taken: deque[E | Call | CallInterrupted] = deque()
-        """Events of this turn that are not handled yet; the first one is being handled."""
+        """Events of this turn that are not completely handled; the first one is being handled."""
 
     def run(self) -> None:
-        """Run until closed, then finish every call and close every socket, even after an error."""
+        """Run until the client is closed, then finish every call and close every socket, even after an error."""
         try:
             while not self.is_over:
                 self.turn()
@@ -55,7 +55,7 @@ class ClientLoop(ABC, Generic[E]):
                 steps.callback(self._fail_outstanding)
 
     def _finish(self) -> None:
-        """Accept no more events, and end the rest, last the event being handled."""
+        """Accept no more events, and end the remaining ones; the event that was being handled is last."""
         self.ended_at_ms = self._clock.now_ms()
         self._mailbox.is_finished = True
         first = [self._taken.popleft()] if self._taken else []
@@ -64,7 +64,7 @@ class ClientLoop(ABC, Generic[E]):
     def turn(self) -> None:
         """Do everything that is due, then wait for I/O, a wake-up, or the next deadline.
 
-        After a late wake-up, whose cause an earlier turn has handled, the turn only continues the wait.
+        If a wake-up comes late and an earlier turn has handled its cause, the turn only continues the wait.
         """
         mailbox = self._mailbox
         if mailbox.awake():
@@ -110,16 +110,16 @@ class ClientLoop(ABC, Generic[E]):
 
     @abstractmethod
     def _advance(self, now_ms: int) -> None:
-        """Apply the deadlines that have passed and continue a close; sets `is_over`."""
+        """Apply the deadlines that have passed and continue a close; at its end, set `is_over`."""
 
     @abstractmethod
     def _run(self, now_ms: int) -> int:
-        """Send due requests; return the latest instant of the next turn."""
+        """Send due requests; return the time by which the next turn must begin."""
 
     @abstractmethod
     def _fail_outstanding(self) -> None:
-        """Fail the remaining work, before the sockets close."""
+        """Fail the remaining work before the sockets close."""
 
     @abstractmethod
     def _end(self, events: Sequence[E | Call | CallInterrupted]) -> None:
-        """Finish all remaining calls, including calls among the last events."""
+        """Finish all remaining calls, including calls among `events`."""

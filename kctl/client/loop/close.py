@@ -1,12 +1,12 @@
 """Close sequence of consumer, producer, and admin client, with one timer.
 
 1. Application: rejects further calls. A consumer commits if auto-commit is enabled, calls its rebalance listener, and
-   releases its partitions. The `CloseRequest` overtakes all events: its deadline does not wait for them.
+releases its partitions. The `CloseRequest` overtakes all events, so they do not delay its deadline.
 2. Network thread: applies earlier events, then finishes pending work. Producer: records, then the open transaction.
-   Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
+Consumer: commits, LeaveGroup, and fetch sessions; each step with a response has at most request.timeout.ms.
 3. `CLOSE_MARGIN_MS` before the deadline, the remaining work fails with CloseTimeout.
 4. The sockets close, pending calls are finished, and the thread exits.
-5. Application: joins the thread. A result with an expired step is returned at the deadline, not before.
+5. Application: joins the thread. If a step timed out, the result is returned at the deadline, not before.
 
 With timeout 0, the client does not wait for responses. A further close can only shorten the deadline. Admin clients
 have only step 4.
@@ -22,13 +22,16 @@ from kctl.client.errors import KafkaError
 CLOSE_MARGIN_MS = 1
 """Time to fail the remaining work, close sockets, and end the thread."""
 DELIVERING = "delivering records"
-"""Step of a producer in which a close expires."""
+"""Step of a producer's close that can time out."""
 
 
 class PartitionResult(NamedTuple):
-    """Result of one partition; `error` is the error of the first undelivered record.
+    """Result of one partition.
 
-    `last_offset`: of the last delivered record, -1 if not reported. `aborted`: see CloseResult.
+    Attributes:
+        error: error of the first undelivered record.
+        last_offset: offset of the last delivered record; -1 if not reported.
+        aborted: records of aborted transactions, as in CloseResult.
     """
 
     delivered: int = 0
@@ -43,16 +46,16 @@ class CloseResult(NamedTuple):
     """Result of close(), for every client; fields that do not apply have their defaults.
 
     Attributes:
-        delivered: records of a producer that were acknowledged as acks requires (acks=0: passed to the connection).
+        delivered: records that were acknowledged as acks requires (with acks=0, passed to the connection).
         failed: records that are certainly not written.
-        unknown: records that were sent without a response that reports whether they were written.
-        partitions: results by partition; partition -1 for records without one.
-        transaction: result of the open transaction, or None: committed, aborted, unknown (no response to its commit),
+        unknown: records that were sent, but no response reported whether they were written.
+        partitions: results by partition; partition -1 has the records without a partition.
+        transaction: result of the open transaction, or None: committed, aborted, unknown (its commit got no response),
             or open (the broker aborts it after transaction.timeout.ms).
-        committed: True if all pending offsets were committed; None without a group.
-        left_group: True if the group confirmed that this member left; None if it stays.
-        expired_in: step in which the timeout passed, or None. With timeout 0: the requests without awaited responses.
-        elapsed_ms: duration, up to the end of the network thread if there is one.
+        committed: whether all pending offsets were committed; None without a group.
+        left_group: whether the group confirmed that this member left; None if it remains.
+        expired_in: step that timed out, or None. With timeout 0: the requests whose responses were not awaited.
+        elapsed_ms: duration, until the end of the network thread if there is one.
         aborted: records of aborted transactions; the other counts exclude them.
     """
 
@@ -69,19 +72,22 @@ class CloseResult(NamedTuple):
 
     @property
     def undelivered(self) -> int:
-        """Number of failed and unknown records, without aborted ones."""
+        """Number of failed and unknown records; aborted records do not count."""
         return self.failed + self.unknown
 
 
 def close_margin_ms(timeout_ms: int) -> int:
-    """Return how long before its deadline a close fails the remaining work, in ms."""
+    """Return how many ms before its deadline a close fails the remaining work."""
     return CLOSE_MARGIN_MS if timeout_ms > CLOSE_MARGIN_MS else 0
 
 
 class CloseRequest(NamedTuple):
-    """Request to finish until the deadline, then fail the rest, close the sockets, and end the loop.
+    """Request to finish until the deadline, then fail the remaining work, close the sockets, and end the loop.
 
-    Attributes: timeout_ms: for error messages. at_ms: start of the close. is_leaving: the member leaves its group.
+    Attributes:
+        timeout_ms: timeout of the close, for error messages.
+        at_ms: start of the close.
+        is_leaving: whether the member leaves its group.
     """
 
     deadline_at_ms: int

@@ -1,6 +1,7 @@
 """Mailbox: queue and wake-ups between application threads and the network thread.
 
-Waiting is always: post, check, wait. KeyboardInterrupt is safe anywhere: interrupted calls are reported to the loop.
+A caller posts, checks, then waits, in this order. KeyboardInterrupt is safe anywhere: interrupted calls are reported to
+the loop.
 """
 
 from collections import deque
@@ -14,18 +15,18 @@ from kctl.client.loop.close import CloseRequest
 from kctl.client.runtime import Driver, Task, Waiter
 
 LOOP_GRACE_MS = 100
-"""Extra wait after the deadline for the network thread to report the cause.
+"""Extra wait after the deadline, in which the network thread may report the cause.
 
-The loop is exact to the millisecond; only callbacks that block it use this time.
+The loop is exact to the millisecond; it needs this time only if a callback blocks it.
 """
 SUSPEND_THRESHOLD_MS = 50
-"""Overrun of a wait that indicates that the process was suspended (SIGSTOP, sleep)."""
+"""Delay of a wait that indicates that the process was suspended (SIGSTOP, sleep)."""
 
 
 class Call:
-    """A blocking call, which the loop finishes by its deadline: `is_done`, then `error` or None.
+    """A blocking call, which the loop finishes by its deadline by setting `is_done`, and `error` if it failed.
 
-    Attributes: is_collected: the caller has the result; set by its last, uninterruptible step.
+    Attributes: is_collected: whether the caller has the result; the caller's last, uninterruptible step sets it.
     """
 
     __slots__ = ("error", "is_collected", "is_done", "timer", "waiter")
@@ -40,7 +41,7 @@ class Call:
         self.error: KafkaError | None = None
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """Finish and wake the caller; the loop only. Stores a copy of the error."""
+        """Finish the call with a copy of the error, and wake the caller; the loop only."""
         self.error = None if error is None else error.without_traceback()
         self.is_done = True
         self.waiter.notify()
@@ -57,7 +58,7 @@ class Call:
 
 
 class CallInterrupted(NamedTuple):
-    """A call whose caller has stopped waiting (Ctrl-C, wakeup)."""
+    """The caller of this call has stopped waiting (Ctrl-C, wakeup)."""
 
     call: Call
 
@@ -68,16 +69,18 @@ E = TypeVar("E")
 class Mailbox(Generic[E]):
     """Events from application threads to the loop.
 
-    Args: wakeup: ends the loop's poll. last_error: default cause of errors.
+    Args:
+        wakeup: ends the loop's poll.
+        last_error: returns the default cause of errors.
     Attributes:
-        failure: exception that ended the loop: a bug.
-        is_finished: the loop accepts no more events; posters must withdraw later ones.
-        is_forked: this is the child of a fork(), which has no loop.
-        leaves_when_dropped: the loop of a dropped client leaves its group.
+        failure: exception that ended the loop, which is a bug.
+        is_finished: whether the loop accepts no more events; posters must withdraw later ones.
+        is_forked: whether this is the child of a fork(), which has no loop.
+        leaves_when_dropped: whether the loop of a dropped client leaves its group.
     """
 
     CLIENT: ClassVar[str]
-    """producer or consumer, for error messages."""
+    """`producer` or `consumer`, for error messages."""
 
     def __init__(
         self,
@@ -118,13 +121,13 @@ class Mailbox(Generic[E]):
         self._wakeup()
 
     def nudge(self) -> bool:
-        """Make the loop run a turn, and return whether it is running; any thread."""
+        """Let the loop run a turn; return whether it still runs. Any thread."""
         self._is_nudged = True
         self._wakeup()
         return not self.is_finished
 
     def withdraw(self, event: E | Call) -> bool:
-        """Remove an event that a finished loop has not handled; return whether it was in the queue."""
+        """Remove an event that a finished loop has not handled; return whether the queue contained it."""
         while True:
             try:
                 self._events.remove(event)
@@ -166,19 +169,19 @@ class Mailbox(Generic[E]):
             self.look()
 
     def _wait_for_end(self, deadline_at_ms: int) -> bool:
-        """Wait for the end of the loop, which finishes all calls before; return whether it has ended."""
+        """Wait for the end of the loop, which finishes all calls first; return whether it has ended."""
         return self.task is None or self.driver.join(self.task, deadline_at_ms)
 
     def look(self) -> None:
-        """Handle reports of the loop and raise if one ends a call; overridden by clients with reports."""
+        """Handle reports of the loop, and raise if a report ends a call; clients with reports override it."""
 
     def check_process(self) -> None:
-        """Raise IllegalStateError in the child of a fork(), which has no loop."""
+        """Raise IllegalStateError in the child of a fork()."""
         if self.is_forked:
             raise forked_error(self.CLIENT)
 
     def closed_error(self) -> IllegalStateError:
-        """Return the error of a call after the end of the loop or a fork(), with the reason."""
+        """Return the error for a call after the end of the loop or after a fork(); it has the reason."""
         if self.is_forked:
             return forked_error(self.CLIENT)
         if self.failure is None:
@@ -212,12 +215,12 @@ class Mailbox(Generic[E]):
         return not self._events
 
     def fall_asleep(self) -> bool:
-        """Announce that the loop will wait; return False if an event, a close, or a nudge comes first."""
+        """Announce that the loop will wait; return False if an event, a close, or a nudge is pending."""
         self._is_loop_asleep = True
         return not self._events and not self._close_requests and not self._is_nudged
 
     def awake(self) -> bool:
-        """Announce that the loop needs no wake-up; return whether it has an event, a close, or a nudge."""
+        """Announce that the loop needs no wake-up; return whether an event, a close, or a nudge is pending."""
         self._is_loop_asleep = False
         if self._is_nudged:
             self._is_nudged = False  # before the turn: a later nudge is about what the turn may have missed

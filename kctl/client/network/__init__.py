@@ -1,1 +1,1 @@
-"""Connections and requests: from a list of nodes to responses. Each step has a timeout and events."""
+"""Connections to the nodes of a client, and their requests. Each step has a timeout and events."""

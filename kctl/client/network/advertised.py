@@ -1,7 +1,8 @@
 """AdvertisedAddresses: distinguishes brokers that are down from brokers with an unreachable advertised address.
 
-Bootstrap servers and addresses that have carried a connection are trusted. The first failure at another address is
-blamed on the broker's advertised listener until the address works or is no longer advertised, even across rebootstraps.
+Addresses of bootstrap servers, and addresses to which a connection worked, are trusted. For another address, the first
+failure is attributed to the broker's advertised listener, until the address works or is no longer advertised, even
+after a rebootstrap.
 """
 
 from collections.abc import Sequence
@@ -31,9 +32,9 @@ def advertised_hint(cause: KafkaError) -> str:
 
 
 class AdvertisedAddresses:
-    """Trusted addresses of one client, and errors of others.
+    """Trusted addresses of one client, and the errors of other addresses.
 
-    Args: unresolved_ms: time until the error of an unresolved name is not retriable; -1: no limit.
+    Args: unresolved_ms: time after which a name that does not resolve is not retried; -1 for no limit.
     """
 
     def __init__(self, unresolved_ms: int = -1) -> None:
@@ -43,7 +44,7 @@ class AdvertisedAddresses:
         self._errors: dict[int, AdvertisedAddressError] = {}
 
     def learn(self, nodes: Sequence[Node]) -> None:
-        """Record the current nodes; bootstrap entries have negative ids."""
+        """Record the addresses of the current nodes; bootstrap servers have negative ids."""
         self._trusted |= {(node.host, node.port): None for node in nodes if node.node_id < 0}
         advertised = {node.node_id: (node.host, node.port) for node in nodes if node.node_id >= 0}
         if advertised:
@@ -56,7 +57,7 @@ class AdvertisedAddresses:
         self._errors.pop(node.node_id, None)
 
     def attribute(self, node: Node, error: KafkaError, now_ms: int) -> KafkaError:
-        """Return the error of an attempt, as an AdvertisedAddressError if the address is to blame."""
+        """Return the error of an attempt; it becomes an AdvertisedAddressError if the address may be its cause."""
         if (node.host, node.port) in self._trusted or not isinstance(error, _OF_THE_ADDRESS):
             return error
         if isinstance(error, LoginServerUnavailable):

@@ -1,6 +1,6 @@
 """ChannelTable: every open channel with its connection and its node.
 
-Only this table opens and closes channels, so none is leaked.
+Only this table opens and closes channels, so that all are closed.
 """
 
 from kctl.client.clock import Clock
@@ -36,19 +36,22 @@ class ChannelTable:
         self._open[connection.channel] = (entry, connection)
 
     def flush(self, connection: Connection) -> None:
-        """Pass outgoing bytes to the selector; a use of the channel, except in a renewal."""
+        """Pass outgoing bytes to the selector. Except in a renewal, this counts as a use of the channel."""
         outgoing = connection.pop_outgoing()
         self._selector.send(connection.channel, *outgoing)
         if outgoing and not connection.is_renewing:
             self._idle_expiry.used(connection.channel, self._clock.now_ms())
 
     def unsent_bytes(self, channel: int) -> int:
-        """Return the queued bytes of a channel, including held requests."""
+        """Return the number of queued bytes of a channel, including held requests."""
         found = self._open.get(channel)
         return self._selector.unsent_bytes(channel) + (0 if found is None else found[1].in_flight.held_bytes)
 
     def close(self, connection: Connection, reason: str | None = None) -> list[InFlight]:
-        """Close the channel, and return its requests without a response; `reason`: of the client, if it closes."""
+        """Close the channel, and return its requests without a response.
+
+        Args: reason: reason of the client, if the client closes the connection.
+        """
         self._selector.close(connection.channel)
         self._idle_expiry.forget(connection.channel)
         self._open.pop(connection.channel, None)  # may be missing after Ctrl-C

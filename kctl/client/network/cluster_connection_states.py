@@ -1,4 +1,4 @@
-"""ClusterConnectionStates: state, backoff, and setup timeout of each node, and the round robin of nodes. No I/O.
+"""ClusterConnectionStates: state, backoff, and setup timeout of each node, and their round robin. No I/O.
 
 Source: KIP-601, Kafka's ClusterConnectionStates. Differs: only the backoff has jitter, the setup timeout has none.
 """
@@ -29,10 +29,10 @@ class _NodeRecord:
         self.failed_attempts = 0
         self.setup_failures = 0
         self.refusals = 0
-        """Consecutive refusals."""
+        """Number of consecutive refusals."""
         self.may_connect_at_ms = 0
         self.may_retry_refusal_at_ms = 0
-        """End of the first backoff after a refusal; a new call waits no longer."""
+        """End of the first backoff after a refusal, for which a new call waits at most."""
         self.deadline_at_ms = 0
         self.error: KafkaError | None = None
 
@@ -42,7 +42,7 @@ class ClusterConnectionStates:
 
     Args:
         backoff: waits after a failed attempt or a lost connection.
-        refusal_backoff: longer waits after a refusal: frequent attempts lock accounts.
+        refusal_backoff: longer waits after a refusal, because frequent attempts lock accounts.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class ClusterConnectionStates:
         self._next_idx = rng.randrange(1 << 16)
 
     def next_node_idx(self, node_count: int) -> int:
-        """Return the index of the next candidate: round robin from a random start.
+        """Return the index of the next candidate, in round robin from a random start.
 
-        Source: KIP-601, `nextNodeIdx`. Random, because many clients must not begin with the same node.
+        Source: KIP-601, `nextNodeIdx`. The start is random, so that many clients do not begin with the same node.
         """
         idx = self._next_idx % node_count
         self._next_idx += 1
@@ -77,7 +77,7 @@ class ClusterConnectionStates:
         return NodeState.DISCONNECTED if record is None else record.state
 
     def error(self, node_id: int) -> KafkaError | None:
-        """Return the error of the node's last attempt or connection; None after a success."""
+        """Return the error of the node's last attempt or connection, or None after a success."""
         record = self._records.get(node_id)
         return None if record is None else record.error
 
@@ -99,7 +99,7 @@ class ClusterConnectionStates:
         return 0 if record is None else record.may_connect_at_ms
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """Return the timeout of the node's next attempt, doubled for each consecutive failed setup."""
+        """Return the timeout of the node's next attempt, which doubles with each consecutive failed setup."""
         record = self._records.get(node_id)
         doublings = 0 if record is None else min(record.setup_failures, 32)
         return min(self._setup_timeout_ms << doublings, self._setup_timeout_max_ms)
@@ -123,7 +123,7 @@ class ClusterConnectionStates:
         """Record a failed attempt or lost connection.
 
         A failed attempt doubles the next backoff and timeout; a lost connection only starts the first backoff. An error
-        that is not retriable is a refusal, which waits longer.
+        that is not retriable is a refusal, which has longer waits.
         """
         self.failures += 1
         record = self._records[node_id]
@@ -141,14 +141,14 @@ class ClusterConnectionStates:
             record.refusals += 1
 
     def clear_refusal(self, node_id: int) -> None:
-        """Forget a refusal, and shorten its backoff to the first one."""
+        """Forget a refusal, and shorten its wait to the first backoff."""
         record = self._records.get(node_id)
         if record is not None and record.state is NodeState.REFUSED:
             record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
             record.may_connect_at_ms = min(record.may_connect_at_ms, record.may_retry_refusal_at_ms)
 
     def released(self, node_id: int) -> None:
-        """Record that the client ended the connection or attempt: no failure, no backoff."""
+        """Record that the client ended the connection or attempt, which is no failure and starts no backoff."""
         record = self._records[node_id]
         record.state = moved(NODE_TRANSITIONS, record.state, NodeState.DISCONNECTED)
 

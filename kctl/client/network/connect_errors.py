@@ -45,7 +45,7 @@ _GREETINGS: tuple[tuple[bytes, str], ...] = (
 
 
 def name_peer(first_bytes: bytes) -> str:
-    """Describe a server by its first bytes, for example `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
+    """Describe a server by its first bytes, for example as `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
     if is_tls(first_bytes):
         return f"a TLS listener (TLS record {first_bytes[:7].hex(' ')})"
     for greeting, name in _GREETINGS:
@@ -60,7 +60,7 @@ def name_peer(first_bytes: bytes) -> str:
 
 
 def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
-    """Return whether these can be the first bytes of the first response: a short frame with its id."""
+    """Return whether a response may begin with `first_bytes`: a short frame with the request's correlation id."""
     start = bytes(1), correlation_id.to_bytes(4, signed=True)
     return start[0].startswith(first_bytes[:1]) and start[1].startswith(first_bytes[_SIZE_BYTES : _SIZE_BYTES + 4])
 
@@ -92,7 +92,7 @@ _WAITED_FOR = {
 
 
 class LoginWait(Enum):
-    """Reason why authentication is not ready before a connection."""
+    """Reason why authentication is not ready before a connection: text and hint."""
 
     TOKEN = "no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker"
     TICKET = "no Kerberos ticket", "the KDC of krb5.conf does not respond, or its name does not resolve"
@@ -115,7 +115,7 @@ def expired(
     *,
     waits_for: LoginWait | None = None,
 ) -> TransportError:
-    """Return the error of an attempt beyond the limit of the property `limit`."""
+    """Return the error of an attempt that took longer than `limit_ms`, the value of the property `limit`."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} within {duration_text(limit_ms)} ({limit})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -124,7 +124,7 @@ def expired(
 def unfinished(
     target: Target, phase: Phase, limit_ms: int, elapsed_ms: int, *, waits_for: LoginWait | None = None
 ) -> TransportError:
-    """Return the error of an attempt whose caller has no more time."""
+    """Return the error for a caller whose deadline passed while the attempt to connect was running."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
     text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
@@ -137,7 +137,7 @@ def lost(
 
     Args:
         error: None if the server closed the connection without an error.
-        received: not a complete frame.
+        received: bytes of an incomplete frame.
         waiting: API of the caller's oldest request without a response, if any.
     """
     if phase is not Phase.READY and received:
@@ -156,7 +156,7 @@ def closed_on_first_request(target: Target, api: str) -> TransportError:
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
-    """Return the error of a server that closed at the start of TLS, as plaintext brokers do."""
+    """Return the error of a server that closed the connection at the start of TLS, as plaintext brokers do."""
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)
@@ -170,7 +170,7 @@ def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportErr
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:
-    """Return the error of invalid bytes; before a connection is ready, the server may not be Kafka."""
+    """Return the error of invalid bytes. Before a connection is ready, the server may not be a Kafka broker."""
     if phase is not Phase.READY and error.first_bytes:
         return wrong_peer(target, phase, error.first_bytes)
     error.args = (f"{target}: {error}",)
@@ -178,14 +178,14 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 
 def broken(target: Target, error: KafkaError) -> TransportError:
-    """Return a retriable error for an accepted connection, even if its own error is a refusal."""
+    """Return a retriable error for the loss of an accepted connection, even if `error` is a refusal."""
     lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
     lost.__cause__ = error
     return lost
 
 
 def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVersions) -> KafkaError:
-    """Return the error of a node that lacks an API; without Metadata, it is a KRaft controller."""
+    """Return the error of a node that lacks an API. A node without Metadata is a KRaft controller."""
     if error.api == MetadataRequest.NAME and MetadataRequest.API_KEY not in versions.ranges:
         return controller(target)
     error.args = (f"{target}: {error}",)
@@ -204,7 +204,7 @@ def located(target: Target, phase: Phase, error: TransportError) -> TransportErr
 
 
 def furthest_first(errors: Sequence[KafkaError]) -> list[KafkaError]:
-    """Sort errors of several nodes by phase, latest first: this node is nearest to a working one.
+    """Sort errors of several nodes by phase, latest first, because such a node is nearest to a working one.
 
     In one phase, errors that are not retriable come first, timeouts last.
     """

@@ -1,6 +1,6 @@
 """Connection: one TCP connection to one address, as bytes in and bytes out, without socket and clock.
 
-It passes from TCP over TLS, ApiVersions, and SASL to ready, and matches responses to requests. Its owner passes
+Its state changes from TCP over TLS, ApiVersions, and SASL to ready. It matches responses to requests. Its owner passes
 received bytes and the time, sends the bytes of `pop_outgoing`, and closes it at a deadline. An error that it raises
 ends the connection.
 """
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from kctl.client.security.tls import TlsChannel
 
 BEFORE_READY_MAX_BYTES = 524_288
-"""Largest frame before the node is ready, as sasl.server.max.receive.size: the server may not be Kafka."""
+"""Maximum size of a frame before the node is ready, as sasl.server.max.receive.size; the server may not be a broker."""
 
 MAX_FETCH_BYTES = 2**31 - 1 - 8
-"""Largest frame while a Fetch is in flight: the largest array of a JVM. fetch.max.bytes does not limit the first batch
-(KIP-74)."""
+"""Maximum size of a frame while a Fetch is in flight: the largest array of a JVM.
+
+fetch.max.bytes does not limit the first batch (KIP-74).
+"""
 
 
 class Arrived(NamedTuple):
@@ -55,9 +57,10 @@ class Connection:
         notes: ListenerNotes,
     ) -> None:
         """Args:
-        request_timeout_ms: for each request of the handshake, or of a SASL renewal, after the requests in flight.
+        request_timeout_ms: timeout of each request of the handshake, and of a SASL renewal after the requests in
+            flight.
         jitter: returns a random number from 0 to 1.
-        notes: shared by all connections to one listener.
+        notes: facts that all connections to one listener share.
         """
         self.channel = channel
         self.target = target
@@ -66,7 +69,7 @@ class Connection:
             target, self.in_flight, started_at_ms, events, notes, uses_sasl=handshake.uses_sasl
         )
         self.answered = 0
-        """Number of responses to callers' requests, without the handshake."""
+        """Number of responses to requests of callers; the handshake does not count."""
         self._transport = transport
         self._handshake = handshake
         self._max_frame_bytes = max_frame_bytes
@@ -81,7 +84,7 @@ class Connection:
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """True if the broker ended TLS: TCP may stay open, but no more bytes follow."""
+        """Whether the broker has ended TLS. TCP may stay open, but no more bytes follow."""
         return self._transport.is_closed_by_peer
 
     @property
@@ -89,7 +92,7 @@ class Connection:
         return self.progress.state is ConnectionState.READY
 
     def takes_requests(self, now_ms: int) -> bool:
-        """Return whether a request would be sent immediately; False during a SASL renewal."""
+        """Return whether a request would be sent immediately, which is not the case during a SASL renewal."""
         return self.is_ready and not self._session.holds(now_ms)
 
     @property
@@ -98,12 +101,12 @@ class Connection:
 
     @property
     def mechanisms_offered(self) -> tuple[str, ...]:
-        """SASL mechanisms of the node, even if it rejected the client's."""
+        """SASL mechanisms of the node, even if it has rejected the client's mechanism."""
         return self._handshake.mechanisms_offered
 
     @property
     def next_read_bytes(self) -> int:
-        """Size of the next read, to read a large response in one piece; 0: any size, as in TLS."""
+        """Number of bytes to read next, so that a large response is read in one piece; 0 for any number, as in TLS."""
         return 0 if self._transport.channel is not None else self._frames.next_read_bytes
 
     def next_read_place(self) -> memoryview | None:
@@ -111,7 +114,7 @@ class Connection:
 
     @property
     def is_inside_large_frame(self) -> bool:
-        """True if only the rest of a large response can come; never in TLS."""
+        """Whether only the rest of a large response can arrive; never true in TLS."""
         return self._transport.channel is None and self._frames.is_inside_large
 
     def tls_channel(self) -> "TlsChannel | None":
@@ -122,7 +125,7 @@ class Connection:
         return outgoing
 
     def pop_arrived(self) -> list[Arrived]:
-        """Return the responses that came before an error of `receive`."""
+        """Return the responses that `receive` completed before it raised an error."""
         arrived, self._arrived = self._arrived, []
         return arrived
 
@@ -143,7 +146,7 @@ class Connection:
         """Process received bytes and return the completed responses.
 
         Raises:
-            KafkaError: TLS, authentication, or protocol failure, which ends the connection; see `pop_arrived`.
+            KafkaError: TLS, authentication, or the protocol failed, and the connection has ended; see `pop_arrived`.
         """
         self.progress.has_heard = True
         try:
@@ -190,7 +193,7 @@ class Connection:
         on_done: OnDone | None,
         wanted_until_ms: int = FOREVER_MS,
     ) -> None:
-        """Queue one request; with `on_done`, it waits for a running renewal."""
+        """Queue one request. If `on_done` is given, the request waits for the end of a running renewal."""
         correlation_id, frame = self.in_flight.frame(request, version)
         in_flight = InFlight(
             api=request.NAME,
@@ -209,7 +212,7 @@ class Connection:
             self._put(queued, now_ms)
 
     def send_unanswered(self, request: Request, version: int, now_ms: int) -> None:
-        """Queue a request without a response: Produce with acks=0."""
+        """Queue a request without a response (Produce with acks=0)."""
         queued = QueuedRequest(request.NAME, version, *self.in_flight.frame(request, version), None)
         if self._session.holds(now_ms):
             self.in_flight.hold(queued)
@@ -237,7 +240,7 @@ class Connection:
     def renew_session(self, now_ms: int) -> None:
         """Authenticate again, after the requests in flight; later requests wait.
 
-        Raises: KafkaError: no credentials; the connection has ended.
+        Raises: KafkaError: there are no credentials, and the connection has ended.
         """
         self._session.state = ConnectionState.SASL_HANDSHAKE
         try:
@@ -253,9 +256,9 @@ class Connection:
         self._ask(state, now_ms)
 
     def _ask(self, state: ConnectionState, now_ms: int) -> None:
-        """Send the request of a step of the handshake.
+        """Send the request for the next step of the handshake.
 
-        Its timeout begins when it is the oldest in flight: a renewal follows callers' requests.
+        Its timeout starts when it becomes the oldest request in flight, because a renewal follows requests of callers.
         """
         request, version = self._handshake.next_request(state)
         answered_by_ms = max(now_ms, self.in_flight.last_deadline_at_ms())
@@ -279,7 +282,6 @@ class Connection:
             self._arrived.append(Arrived(request, response))
 
     def _on_own_response(self, response: Response, asked_at_ms: int, now_ms: int) -> None:
-        """Advance the handshake, or a renewal, which repeats its SASL part."""
         renewed = self._session.state
         state = self._handshake.on_response(renewed or self.progress.state, response)
         if renewed is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kctl.client.security.tls.settings import RenewedContext
 
 MAX_FRAME_BYTES = 100 * 1024 * 1024
-"""Largest accepted response without records, as Kafka's socket.request.max.bytes."""
+"""Maximum size of a response without records, as Kafka's socket.request.max.bytes."""
 
 
 class ConnectionFactory:
@@ -41,8 +41,8 @@ class ConnectionFactory:
         watches_certificate_requests: bool = False,
     ) -> None:
         """Args:
-        sni: server name for TLS instead of the dialled one.
-        watches_certificate_requests: channels detect that the server requests a client certificate.
+        sni: server name for TLS, in place of the name that is connected to.
+        watches_certificate_requests: whether TLS channels detect that the server requests a client certificate.
         """
         self._config = config
         self._entropy = entropy
@@ -65,7 +65,7 @@ class ConnectionFactory:
             self._mechanism("")  # invalid credentials raise here and not in a network thread
 
     def read_files(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Read changed certificates and get a token or ticket for `host`, in a helper thread, if needed."""
+        """If needed, read changed certificates and get a token or ticket for `host` in a helper thread."""
         works = [] if self._tls is None or not self._tls.has_files else [self._tls.refresh]
         if self._fetched is not None:
             self._fetched.refresh_with(resolver)
@@ -78,13 +78,13 @@ class ConnectionFactory:
         return resolver.run(work, on_done) if works else None
 
     def get_login(self, host: str, resolver: Resolver, on_done: Callable[[], None]) -> Lookup | None:
-        """Get a token or ticket for `host` in a helper thread, if needed."""
+        """If needed, get a token or ticket for `host` in a helper thread."""
         fetched = self._fetched
         return None if fetched is None else resolver.run(partial(fetched.get_for, host), on_done)
 
     @property
     def waits_for(self) -> LoginWait | None:
-        """Part of the authentication for which `read_files` may wait."""
+        """Part of the authentication for which the work of `read_files` may wait."""
         if self._fetched is None:
             return None
         return LoginWait.TOKEN if self._tickets is None else LoginWait.TICKET
@@ -108,7 +108,7 @@ class ConnectionFactory:
     ) -> Connection:
         """Return a connection to `address`, in state TCP.
 
-        Args: instead: security protocol to test, without credentials and certificate check.
+        Args: instead: other security protocol to test, without credentials and certificate check.
         """
         return Connection(
             channel,
@@ -165,7 +165,7 @@ class ConnectionFactory:
 
 
 def socket_options(config: ClientConfig) -> SocketOptions:
-    """Return the socket options; -1 for unconfigured buffers: the system may enlarge its own."""
+    """Return the socket options. Buffer sizes that are not configured are -1, so that the system may adjust them."""
     kind = type(config)
     return SocketOptions(
         user_timeout_ms=config.request_timeout_ms,

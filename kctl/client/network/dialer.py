@@ -1,6 +1,6 @@
 """Dialer: connects to nodes, until a connection is ready or the attempt has failed.
 
-Owns the running attempts: lookups, the race of a name's addresses, the setup timeout.
+It owns the running attempts, with their name lookup, the race of the addresses, and the setup timeout.
 """
 
 from collections import deque
@@ -54,9 +54,11 @@ class Dialer:
         self._events = events
         self._attempting: dict[int, NodeEntry] = {}
         self._racing: dict[int, NodeEntry] = {}
-        """Nodes that were dialled without a caller that needs them; their attempts may have ended since."""
+        """Nodes to which it connected although no caller needs them; their attempts may have ended since."""
         self._looked_up: deque[NodeEntry | None] = deque()
-        """Nodes with a finished lookup, None for a token or ticket in advance; helper threads append to it."""
+        """Nodes with a finished lookup, or None for a token or ticket that is needed later; helper threads append to
+        it.
+        """
         self._last_number = 0
         self.attempts = 0
         """Number of attempts so far."""
@@ -67,7 +69,7 @@ class Dialer:
 
     @property
     def has_news(self) -> bool:
-        """True if a helper thread has finished a lookup since `advance_looked_up`."""
+        """Whether a helper thread has finished a lookup since the last call of `advance_looked_up`."""
         return bool(self._looked_up)
 
     @property
@@ -84,7 +86,10 @@ class Dialer:
         return all(each is not None and each.is_resolving and self._waits_for(each) is None for each in attempts)
 
     def unfinished(self, now_ms: int, node_id: int | None = None) -> KafkaError | None:
-        """Return the error of the oldest running attempt, for a caller without more time; any thread."""
+        """Return the error of the oldest running attempt, for a caller whose deadline has passed; any thread.
+
+        Args: node_id: node of the attempt; None for any.
+        """
         for entry in self.under_way:
             attempt = entry.attempt
             if attempt is None or node_id not in (None, entry.node.node_id):
@@ -135,7 +140,7 @@ class Dialer:
         self._selector.wakeup()
 
     def advance_looked_up(self, now_ms: int) -> None:
-        """Continue attempts after their lookup; start to get the next token or ticket if it is due."""
+        """Continue attempts whose lookup has finished; start to get the next token or ticket if it is due."""
         self._factory.advance(now_ms, partial(self._on_looked_up, None))
         while self._looked_up:
             entry = self._looked_up.popleft()
@@ -143,11 +148,11 @@ class Dialer:
                 self._advance(entry, entry.attempt, now_ms)
 
     def next_login_at_ms(self) -> int:
-        """Return when the next token or ticket is due; nodes have other timers."""
+        """Return the time at which the next token or ticket is due; attempts have other timers."""
         return self._factory.next_deadline_at_ms()
 
     def won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Give the node its first ready connection, and close those to its other addresses."""
+        """Give the node its first ready connection, and close the connections to its other addresses."""
         assert entry.attempt is not None
         del entry.attempt.connecting[connection.channel]
         self._drop_attempt(entry, "lost the race")
@@ -162,7 +167,7 @@ class Dialer:
         self._ended(entry, connection, error, now_ms)
 
     def abandon_racing(self) -> None:
-        """Abandon the attempts at nodes that no caller needs."""
+        """Abandon the attempts to connect to nodes that no caller needs."""
         racing, self._racing = self._racing, {}
         for entry in racing.values():
             if not entry.is_wanted:
@@ -188,7 +193,6 @@ class Dialer:
             self._advance(entry, entry.attempt, now_ms)
 
     def _expire_handshake(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """End a connection whose ApiVersions or SASL request exceeds request.timeout.ms."""
         overdue = connection.in_flight.expired(now_ms)
         if overdue is None:
             return
@@ -201,7 +205,7 @@ class Dialer:
         self._ended(entry, connection, error, now_ms)
 
     def abandon(self, entry: NodeEntry, reason: str) -> None:
-        """Stop an attempt without a failure of the node."""
+        """Stop an attempt; this is not a failure of the node."""
         if entry.attempt is not None:
             self._drop_attempt(entry, reason)
             self._states.released(entry.node.node_id)

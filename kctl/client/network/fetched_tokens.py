@@ -17,7 +17,7 @@ class FetchedTokens(Renewed[AccessToken]):
     """The token of one client, for all brokers.
 
     Args:
-        fetch: gets a token; blocks, and raises KafkaError.
+        fetch: gets a token; may block, and raises KafkaError.
         extensions: SASL extensions to send.
     """
 
@@ -32,7 +32,7 @@ class FetchedTokens(Renewed[AccessToken]):
         """Return the current token.
 
         Raises:
-            AuthenticationError: no valid token, with the reason.
+            AuthenticationError: there is no valid token; the message has the reason.
             LoginServerUnavailable: the endpoint did not respond; the next connection retries.
         """
         return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)

@@ -1,6 +1,6 @@
 """Handshake: the first requests of a new connection: ApiVersions, then SASL. No I/O.
 
-ApiVersions comes before authentication, as brokers allow, so one exchange covers SASL and later requests.
+ApiVersions precedes authentication, as brokers allow, so one response covers SASL and later requests.
 
 Source: KIP-35, KIP-511, KIP-43, KIP-152, KIP-368. Differs: Java sends ApiVersions a second time after SASL.
 """
@@ -24,17 +24,20 @@ if TYPE_CHECKING:
 
 _MOST_MECHANISMS = 5
 _ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends the password to the server"
-"""Anybody between client and broker can reject all other mechanisms to get a password."""
+"""Hint if the broker offers only PLAIN.
+
+An attacker between client and broker can reject all other mechanisms to get a password.
+"""
 
 
 class Handshake:
-    """Handshake of one connection. Args: new_mechanism: makes a mechanism; None without SASL."""
+    """Handshake of one connection. Args: new_mechanism: returns a new SASL mechanism; None without SASL."""
 
     def __init__(self, new_mechanism: "Callable[[], SaslMechanism] | None") -> None:
         self.versions: NodeVersions | None = None
         self.mechanisms_offered: tuple[str, ...] = ()
         self.session_lifetime_ms = 0
-        """Lifetime of the last authentication (KIP-368); 0: as long as the connection."""
+        """Lifetime of the last authentication (KIP-368); 0 if it lasts as long as the connection."""
         self._new_mechanism = new_mechanism
         self._sasl: SaslMechanism | None = None
         self._token = b""

@@ -1,7 +1,7 @@
-"""IdleExpiryManager: channels whose setup or idle timeout has passed. No I/O; the caller closes them.
+"""IdleExpiryManager: finds channels whose setup or idle timeout has passed. No I/O; the caller closes the channels.
 
 As in KIP-601, `lru_connecting` has the deadlines of channels that are not ready, and `lru_connected` the last uses of
-ready ones. A heap orders the deadlines, including outdated ones.
+ready channels. A heap orders the deadlines, including outdated ones.
 
 Differs: each poll evicts all expired channels, Kafka's selector at most one; Kafka's poll does not wait for setup
     deadlines.
@@ -14,16 +14,16 @@ from kctl.client.clock import FOREVER_MS
 
 
 class IdleExpiryManager:
-    """Deadlines of all channels of one client. Args: max_idle_ms: negative: idle channels stay open."""
+    """Deadlines of all channels of one client. Args: max_idle_ms: idle timeout; negative for none."""
 
     def __init__(self, max_idle_ms: int) -> None:
         self._max_idle_ms = max_idle_ms if max_idle_ms >= 0 else FOREVER_MS
         self.lru_connecting: dict[int, int] = {}
-        """Deadline by channel."""
+        """Setup deadline by channel."""
         self._deadlines: list[tuple[int, int]] = []
-        """A heap of the deadlines of `lru_connecting`, each with its channel."""
+        """Heap of the deadlines in `lru_connecting`, each with its channel."""
         self.lru_connected: OrderedDict[int, int] = OrderedDict()
-        """Instant of the last use by channel, oldest first."""
+        """Time of the last use by channel, oldest first."""
 
     def connecting(self, channel: int, deadline_at_ms: int) -> None:
         self.lru_connecting[channel] = deadline_at_ms

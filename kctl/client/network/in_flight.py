@@ -13,13 +13,13 @@ from kctl.client.protocol.schema import Request, Response
 
 _FETCH = "Fetch"
 _PATIENT_API = "Produce"
-"""API whose requests may take longer than their timeout if the broker throttles."""
+"""API whose requests may take longer than their timeout if the broker throttles the client."""
 
 
 class Answer(NamedTuple):
-    """Result of a request: `response` or `error`; neither for a request without a response.
+    """Result of a request: a response or an error; neither for a request without a response.
 
-    `was_sent`: False only if certainly no byte was passed to a connection.
+    Attributes: was_sent: False only if certainly no byte of the request was passed to a connection.
     """
 
     node_id: int
@@ -34,16 +34,17 @@ OnDone = Callable[[Answer], None]
 
 
 class Outgoing(NamedTuple):
-    """A request for a ready node; `on_done` gets its result exactly once.
+    """A request for a ready node.
 
     Attributes:
-        timeout_ms: longest time in flight: request.timeout.ms, even if a lookup call ends before. Its expiry closes the
-            connection (docs/decisions/0008).
-        max_version: newest version that the caller can use, if not the newest declared.
-        is_for_any: other brokers are tried if this one does not respond.
-        wanted_until_ms: end of a lookup call whose connection must survive it: the request is then reported as
-            abandoned, and stays in flight until `timeout_ms`.
-        expect_response: False for Produce with acks=0, which ends once the system has accepted the bytes.
+        timeout_ms: maximum time in flight: request.timeout.ms, even if the call that needs it ends earlier. Its expiry
+            closes the connection (docs/decisions/0008).
+        on_done: function that gets the result exactly once.
+        max_version: newest version that the caller can use; None for the newest declared.
+        is_for_any: whether another broker is tried if this one does not respond.
+        wanted_until_ms: end of a call whose connection must stay open. The request is then reported as abandoned, and
+            stays in flight until `timeout_ms`.
+        expect_response: False for Produce with acks=0, which ends when the system has accepted the bytes.
     """
 
     node_id: int
@@ -60,8 +61,8 @@ class InFlight:
     """One request in flight.
 
     Attributes:
-        deadline_at_ms: its expiry, which closes the connection.
-        wanted_until_ms: end of its call, if the connection stays open then (docs/decisions/0008).
+        deadline_at_ms: time at which the request expires and the connection is closed.
+        wanted_until_ms: end of the call, if the connection must stay open after it (docs/decisions/0008).
     """
 
     __slots__ = (
@@ -99,7 +100,7 @@ class InFlight:
 
 
 class QueuedRequest(NamedTuple):
-    """A request as a frame, to be sent or held; `in_flight` is None if it has no response."""
+    """A request as a frame, to send or to hold. Attributes: in_flight: None if the request has no response."""
 
     api: str
     version: int
@@ -109,9 +110,9 @@ class QueuedRequest(NamedTuple):
 
 
 class InFlightRequests:
-    """Requests of one connection without a response, in the broker's order of responses.
+    """Requests of one connection without a response, in the order of the responses.
 
-    Its length excludes requests held for the renewal of the SASL session.
+    Its length excludes requests that are held during a renewal of the SASL session.
     """
 
     def __init__(self, client_id: str) -> None:
@@ -129,7 +130,7 @@ class InFlightRequests:
 
     @property
     def has_fetch(self) -> bool:
-        """True if a response with records is due."""
+        """Whether a response with records is pending."""
         return any(request.api == _FETCH for request in self._sent)
 
     @property
@@ -148,14 +149,15 @@ class InFlightRequests:
         self._held.append(queued)
 
     def pop_held(self) -> Iterator[QueuedRequest]:
-        """Yield the held requests in order; sending may fail in between."""
+        """Yield and remove the held requests in order; the rest stay held if sending fails."""
         while self._held:
             yield self._held.popleft()
 
     def answered_by(self, frame: bytes) -> tuple[InFlight, Response, int]:
-        """Remove the request of a response frame; return both, and the number of surplus bytes.
+        """Match a response frame to the oldest request, and remove the request.
 
-        Raises: RemoteProtocolError: not a response to the oldest request, which stays in flight.
+        Returns: the request, the response, and the number of surplus bytes.
+        Raises: RemoteProtocolError: the frame is not a response to the oldest request, which stays in flight.
         """
         if not self._sent:
             raise RemoteProtocolError("a response to a request that was never sent", first_bytes=frame[:64])
@@ -192,7 +194,7 @@ class InFlightRequests:
         return None
 
     def pop_abandoned(self, now_ms: int) -> list[InFlight]:
-        """Return requests whose calls have ended since the last call; they stay in flight."""
+        """Return requests whose calls have ended since the last `pop_abandoned`; the requests stay in flight."""
         abandoned = [request for request in self._all() if now_ms >= request.wanted_until_ms]
         for request in abandoned:
             request.wanted_until_ms = FOREVER_MS
@@ -201,15 +203,14 @@ class InFlightRequests:
     def throttled(self, ms: int) -> None:
         """Extend the timeout of produce requests in flight by the throttle time.
 
-        Source: KIP-219; Java's `incrementThrottleTime`. Differs: other requests keep their limit, perhaps the rest of
-            their call.
+        Source: KIP-219; Java's `incrementThrottleTime`. Differs: the timeout of other requests is not extended.
         """
         for request in self._sent:
             if request.api == _PATIENT_API:
                 request.deadline_at_ms += ms
 
     def clear(self) -> list[InFlight]:
-        """Remove all requests; return the callers' requests, which get no response."""
+        """Remove all requests; return the requests of callers (not of the handshake), which get no response."""
         orphans = [request for request in self._all() if request.on_done is not None]
         self._sent.clear()
         self._held.clear()

@@ -13,7 +13,7 @@ from kctl.client.network.renewed import Renewed
 from kctl.client.runtime import Resolver
 
 Fetch = Callable[[KerberosLogin, str, str], Ticket]
-"""Function of the login, the host, and the name of a memory cache; may block for any time."""
+"""Function that gets a ticket for the login and host, into a memory cache of the given name; may block for any time."""
 
 _numbers = itertools.count(1)
 
@@ -31,10 +31,10 @@ class KerberosTickets:
         self._of(host).get()
 
     def context(self, host: str) -> SecurityContext:
-        """Return a context of the current ticket.
+        """Return a security context of the current ticket.
 
         Raises:
-            AuthenticationError: no valid ticket, with the reason.
+            AuthenticationError: there is no valid ticket; the message has the reason.
             LoginServerUnavailable: the KDC did not respond; the next connection retries.
         """
         return self._of(host).at_hand("GSSAPI: no ticket").context()
@@ -69,7 +69,7 @@ class KerberosTickets:
 
 
 def kerberos_tickets(config: ClientConfig, clock: Clock) -> KerberosTickets:
-    """Return the tickets of a config with GSSAPI. Raises: ConfigError: the service has no name."""
+    """Return the tickets for a config with GSSAPI. Raises: ConfigError: the service name is missing."""
     from kctl.client.security.sasl.gssapi import login_from_config  # wanted for this login alone
 
     return KerberosTickets(login_from_config(config), clock)

@@ -2,11 +2,11 @@
 
 node_list.py has the nodes, node_choice.py the choice among them, dialer.py the attempts, channel_table.py the
 connections, request_table.py callers' requests, network_status.py the reasons why nothing can be sent. `poll` waits for
-the nearest of all deadlines, and visits only nodes that have I/O or are due (node_timers.py). Only `wakeup` is
+the nearest of all deadlines, and handles only nodes that have I/O or are due (node_timers.py). Only `wakeup` is
 thread-safe.
 
 Source: Kafka's NetworkClient, KIP-601. Differs: the setup timeout includes DNS and the ApiVersions response, and limits
-    the poll's wait; nodes and addresses race.
+    the poll's wait; several nodes and addresses are tried in parallel.
 """
 
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.runtime import Connected, Disconnected, IoEvent, Received, Runtime
 
 LONGEST_REFUSAL_BACKOFF_MS = 10_000
-"""Longest backoff after a refusal; the first one is reconnect.backoff.max.ms."""
+"""Maximum backoff after a refusal; the first backoff is reconnect.backoff.max.ms."""
 
 
 class NetworkClient:
     """Connections of one client.
 
-    Attributes: is_only_woken: the last poll ended by a wake-up alone, before any deadline.
+    Attributes: is_only_woken: whether the last poll ended only because of a wake-up, before any deadline.
     """
 
     def __init__(self, config: ClientConfig, runtime: Runtime, *, events: EventSink = ignore_events) -> None:
@@ -103,20 +103,20 @@ class NetworkClient:
             attempt_delay_ms=config.bootstrap_attempt_delay_ms,
         )
         self._awaiting_backoff: dict[int, None] = {}
-        """Requested nodes in backoff: the poll ends when they may be dialled."""
+        """Nodes in backoff that a caller needs; the poll ends when it may connect to them."""
         self.is_only_woken = False
         self._due_at_ms = self._until_ms = 0
-        """The nearest deadline of the last poll, and until when it waits."""
+        """`_due_at_ms`: nearest deadline of the last poll. `_until_ms`: time until which it waits."""
         self._is_closed = False
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def set_nodes(self, nodes: Sequence[Node]) -> None:
-        """Set the list of nodes; a node that left is dropped after its last response."""
+        """Set the nodes; a node that is no longer included is dropped after its last response."""
         self._nodes.update(nodes)
 
     def dedicate(self, node: Node) -> None:
-        """Add a separate connection, under an id that no broker has, only for its requests."""
+        """Add a separate connection to a node, whose id no broker has, for requests to that id only."""
         self._nodes.dedicate(node)
 
     def ready(self, node_id: int) -> bool:
@@ -142,24 +142,24 @@ class NetworkClient:
         return entry.connection.versions if entry is not None and entry.connection is not None else None
 
     def supports(self, node_id: int, kind: type[Request], at_least: int = 0) -> bool:
-        """Return whether the node has that version of an API or a later one.
+        """Return whether the node has this version of an API, or a later one.
 
-        True while it is not connected: the request then fails for that reason.
+        True if the node is not connected; the request then fails for that reason.
         """
         versions = self.versions(node_id)
         return versions is None or versions.supports(kind, at_least)
 
     def node(self, node_id: int) -> Node:
-        """Return a node of the list, or one that has left."""
+        """Return a current or former node by its id."""
         entry = self._entries.get(node_id)
         return self._nodes.former[node_id] if entry is None else entry.node
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return a ready node, otherwise connect; see `NodeChoice`."""
+        """Return a ready node; if there is none, connect and return None. See `NodeChoice`."""
         return self._choice.any_ready_node(avoid)
 
     def all_unavailable(self) -> bool:
-        """Return whether every node is backing off: time to rebootstrap (KIP-899)."""
+        """Return whether all nodes are in backoff, so the client must rebootstrap (KIP-899)."""
         return self._choice.all_unavailable()
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class NetworkClient:
     # --- the poll -----------------------------------------------------------------------------------------------------
 
     def next_deadline_at_ms(self) -> int:
-        """Return the next instant at which a poll has work other than I/O."""
+        """Return the next time at which a poll has work other than I/O."""
         if self.requests.has_ended:
             return 0
         now_ms = self.clock.now_ms()
@@ -190,9 +190,9 @@ class NetworkClient:
         )
 
     def poll(self, until_ms: int) -> None:
-        """Do the I/O that is ready and call back for the requests that ended.
+        """Do the I/O that is ready, and run the callbacks of requests that ended.
 
-        Waits for I/O, a wake-up, `until_ms` (past: no wait), or `next_deadline_at_ms`, whichever is first.
+        Waits for I/O, a wake-up, `until_ms` (if past, it does not wait), or `next_deadline_at_ms`, whichever is first.
         """
         now_ms = self.clock.now_ms()
         self._due_at_ms = until_ms if until_ms <= now_ms else self.next_deadline_at_ms()
@@ -202,7 +202,7 @@ class NetworkClient:
         self.poll_again()
 
     def poll_again(self) -> None:
-        """Continue the last poll, which ended by a wake-up alone, with its deadline."""
+        """Continue the last poll, which only a wake-up ended, with the same deadline."""
         due_at_ms = self._due_at_ms
         now_ms = self._poll_io(self._until_ms)
         if self.is_only_woken:
@@ -222,7 +222,7 @@ class NetworkClient:
     def _poll_io(self, until_ms: int) -> int:
         """Wait, handle the events, and return their time.
 
-        Parts of a large response do not end the wait.
+        A part of a large response does not end the wait.
         """
         while True:
             happened = self.selector.poll(until_ms)
@@ -297,7 +297,6 @@ class NetworkClient:
             self._end(entry, connection, connection.progress.lost(None, now_ms), now_ms)
 
     def _run(self, entry: NodeEntry, now_ms: int) -> None:
-        """Do the due work of a node: its attempt, the renewal of its session, expired requests."""
         self._dialer.run(entry, now_ms)
         connection = entry.connection
         if connection is not None and connection.is_renewal_due(now_ms):
@@ -326,8 +325,8 @@ class NetworkClient:
     def _end(self, entry: NodeEntry, connection: Connection, error: KafkaError, now_ms: int) -> None:
         """Handle the error that ended a connection.
 
-        If the client was accepted, a ready connection is lost, whatever its error: a damaged frame or a TLS alert does
-        not concern the client's identity. Otherwise it is a refusal; see `NetworkStatus.fatal_error`.
+        If a broker has accepted the client before, the error only means a lost connection: a damaged frame or a TLS
+        alert does not concern the client's identity. Otherwise it may be a refusal; see `NetworkStatus.fatal_error`.
         """
         if entry.connection is not connection:
             self._dialer.failed(entry, connection, error, now_ms)
@@ -341,7 +340,6 @@ class NetworkClient:
         self.requests.fail(connection, self._channels.close(connection), entry.node.node_id, lost)
 
     def _won(self, entry: NodeEntry, connection: Connection, now_ms: int) -> None:
-        """Keep the first ready connection, and stop attempts that only took part in the race."""
         self._dialer.won(entry, connection, now_ms)
         self._dialer.abandon_racing()
 

@@ -1,6 +1,6 @@
-"""NetworkStatus: reasons why a client cannot send: errors of nodes, running attempts, refusals that end calls early.
+"""NetworkStatus: reasons why a client cannot send: errors, running attempts, and refusals that end calls early.
 
-For messages and decisions of callers; it changes no connection.
+It serves messages and decisions of callers, and changes no connection.
 """
 
 from collections.abc import KeysView
@@ -44,14 +44,14 @@ class NetworkStatus:
 
     @property
     def connecting(self) -> KeysView[int]:
-        """Live view of the ids of the nodes with a running attempt."""
+        """Ids of the nodes with a running attempt, as a live view."""
         return self._dialer.connecting
 
     def node_error(self, node_id: int) -> KafkaError | None:
         return self._states.error(node_id) or self._advertised.error(node_id)
 
     def has_heard(self, node_id: int, asked_at_ms: int) -> bool:
-        """Return whether the node has sent bytes on a ready connection since then."""
+        """Return whether the node has sent bytes on a ready connection since `asked_at_ms`."""
         entry = self._nodes.entries.get(node_id)
         return entry is not None and entry.heard_at_ms >= asked_at_ms
 
@@ -62,11 +62,11 @@ class NetworkStatus:
         return connect_errors.furthest_first([*found, *(error for error in advertised if error not in found)])
 
     def unfinished(self, node_id: int | None = None) -> KafkaError | None:
-        """Return `Dialer.unfinished` at this time; any thread."""
+        """Return the error of the oldest running attempt, for a caller whose deadline has passed; any thread."""
         return self._dialer.unfinished(self._clock.now_ms(), node_id)
 
     def fatal_error(self) -> KafkaError | None:
-        """Return an error that waiting cannot fix: a refusal of a client that no broker has ever accepted."""
+        """Return an error that waiting cannot fix, or None: a refusal of a client that no broker has accepted."""
         if self._acceptance.is_final:
             return None
         members = self._nodes.members()
@@ -76,13 +76,13 @@ class NetworkStatus:
         return self._bootstrap_refusal.error((entry.node.node_id for entry in members), self._clock.now_ms())
 
     def clear_refusals(self) -> None:
-        """Allow another attempt at nodes that refused: a new call is a new attempt."""
+        """Allow another attempt to connect to nodes that refused the client, for a new call."""
         self._bootstrap_refusal.clear()
         for node_id in self._nodes.entries:
             self._states.clear_refusal(node_id)
 
     def activity(self) -> str:
-        """Return the network's activity for the time breakdown of a timeout."""
+        """Return what the network waits for, as a part of the time in a timeout error."""
         if self._requests.in_flight:
             return "waiting for a response"
         if self._dialer.is_busy:

@@ -1,9 +1,10 @@
-"""NodeChoice: chooses a node for requests to any node, and the next node to connect while none is ready.
+"""NodeChoice: chooses a node for requests to any node, and connects to nodes one by one while none is ready.
 
-The in-flight limit is for requests to a certain node, such as Produce. Requests to any node (Metadata, InitProducerId,
-FindCoordinator, telemetry) ignore it: a producer with full slots still gets new leaders and topics.
+The in-flight limit applies to requests to a certain node, such as Produce. Requests to any node (Metadata,
+InitProducerId, FindCoordinator, telemetry) ignore it, so that a producer at its limit still gets new leaders and
+topics.
 
-Source: KIP-601's LeastLoadedNodeProvider. Differs: Java needs a node with a free slot.
+Source: KIP-601's LeastLoadedNodeProvider. Differs: Java needs a node below its limit.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ class NodeChoice:
         self._race = CandidateRace(attempt_delay_ms)
 
     def any_ready_node(self, avoid: Sequence[int] = ()) -> Node | None:
-        """Return the least loaded ready node; without one, start one candidate after the other."""
+        """Return the least loaded ready node; if there is none, connect to the next candidate when it is due."""
         ready = self._least_loaded_ready(avoid)
         if ready is not None:
             return ready.node
@@ -52,7 +53,7 @@ class NodeChoice:
         return bool(members) and all(self._states.is_backing_off(entry.node.node_id, now_ms) for entry in members)
 
     def next_deadline_at_ms(self, now_ms: int) -> int:
-        """Return when to start the next candidate for a waiting caller."""
+        """Return the time at which to connect to the next candidate for a waiting caller."""
         if not self._race.is_running:
             return FOREVER_MS
         idle = [node_id for entry in self._members() if self._states.is_idle(node_id := entry.node.node_id)]
@@ -61,7 +62,7 @@ class NodeChoice:
         return min([self._race.next_deadline_at_ms(may_start=may_start), *backed_off])
 
     def wait_ended(self) -> None:
-        """End the wait for any node; callers that still wait call again before the next poll."""
+        """End the wait for any node. Callers that still wait call again before the next poll."""
         self._race.is_running = False
 
     def _least_loaded_ready(self, avoid: Sequence[int] = ()) -> NodeEntry | None:

@@ -1,6 +1,6 @@
-"""NodeList: the nodes of a client: current, dedicated, and leaving ones.
+"""NodeList: the nodes of a client: current, dedicated, and leaving nodes.
 
-Decides about the connection of a node that moves or leaves.
+It decides about the connection of a node that moves or leaves.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,9 @@ class NodeList:
     """Nodes of one client, by id.
 
     Args: hang_up: closes the connection or attempt of a node, with a reason.
-    Attributes: entries: in the order of arrival; read-only for others. former: dropped nodes, for messages.
+    Attributes:
+        entries: nodes in the order of arrival; read-only for other classes.
+        former: dropped nodes, for messages.
     """
 
     def __init__(
@@ -39,15 +41,15 @@ class NodeList:
         self._acceptance = acceptance
         self._hang_up = hang_up
         self._leaving: dict[int, NodeEntry] = {}
-        """Nodes that left the list and are still entries."""
+        """Nodes that are no longer in the list, but still have requests in flight."""
 
     def members(self) -> list[NodeEntry]:
         return [entry for entry in self.entries.values() if entry.is_member]
 
     def update(self, nodes: Sequence[Node]) -> None:
-        """Set the list; a node that left is dropped after its last response.
+        """Set the current nodes; a node that is no longer included is dropped after its last response.
 
-        Differs: the connection to a bootstrap entry is kept for the node that advertises its address; Java makes a
+        Differs: if a node advertises the address of a bootstrap server, it gets the existing connection; Java opens a
             second one.
         """
         members = {node.node_id: node for node in nodes}
@@ -82,7 +84,7 @@ class NodeList:
                 self._states.forget(node_id)
 
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
-        """Add a node; if another address had its id, its requests in flight fail."""
+        """Add a node. If its id belonged to another address, requests in flight to that address fail."""
         if present is not None:
             self._hang_up(present, "the node moved")
             self._states.forget(entry.node.node_id)
@@ -90,7 +92,7 @@ class NodeList:
         self.entries[entry.node.node_id] = entry
 
     def _hand_over(self, entry: NodeEntry, members: dict[int, Node]) -> None:
-        """Pass the connection of a node that left to a new one with its address."""
+        """Give the connection of a node that left to the new node that has its address."""
         connection = entry.connection
         if connection is None:
             return

@@ -1,6 +1,6 @@
-"""NodeTimers: the instants at which nodes are due, as a heap: a poll checks only the nearest one.
+"""NodeTimers: the times at which nodes are due, as a heap, so that a poll checks only the nearest time.
 
-Code that may make an instant earlier calls `note`. Later instants stay in the heap until `next_at_ms` corrects them.
+Code that may make a time earlier calls `note`. If a time becomes later, the heap is corrected by `next_at_ms`.
 """
 
 from heapq import heapify, heappop, heappush
@@ -9,24 +9,24 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.network.nodes import NodeEntry
 
 LEAST_KEPT = 64
-"""Least size of the heap for the removal of outdated instants."""
+"""Minimum size of the heap for the removal of outdated times."""
 
 
 class NodeTimers:
-    """Due instants of the nodes of one client.
+    """Due times of the nodes of one client.
 
-    A timer is never later than `NodeEntry.due_at_ms`: with a late timer, the poll would hang.
+    A timer is never later than `NodeEntry.due_at_ms`; a late timer would let the poll hang.
     """
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, NodeEntry]] = []
         self._most = LEAST_KEPT
-        """Size at which the heap is cleaned: a broker that throttles each response adds one instant each time."""
+        """Size at which the heap is cleaned. A broker that throttles each response adds one time with each."""
         self._last_number = 0
-        """Order of nodes that are due at the same instant."""
+        """Number that orders nodes with the same due time."""
 
     def note(self, entry: NodeEntry, at_ms: int) -> None:
-        """Make the node due at this instant, unless it is due before."""
+        """Make the node due at `at_ms`, unless it is due earlier."""
         if at_ms < entry.timer_at_ms:
             entry.timer_at_ms = at_ms
             self._last_number += 1
@@ -52,7 +52,7 @@ class NodeTimers:
         return FOREVER_MS
 
     def pop_due(self, now_ms: int) -> list[NodeEntry]:
-        """Return the due nodes; the caller then calls `note`."""
+        """Return the due nodes; the caller then calls `note` for each."""
         due: list[NodeEntry] = []
         while self.next_at_ms(now_ms) <= now_ms:
             _, _, entry = heappop(self._heap)

@@ -1,6 +1,6 @@
-"""NodeEntry: one node of a client with its connection. NodeAttempt: one attempt to connect to it.
+"""NodeEntry: one node of a client with its connection. NodeAttempt: one attempt to connect to a node.
 
-An attempt includes the lookup of the name and all its addresses, with one deadline.
+An attempt includes the name lookup and all addresses of the name, with one deadline.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -25,9 +25,9 @@ class NodeAttempt:
         longest_delay_ms: int,
     ) -> None:
         """Args:
-        reading: task that gets certificates or a token, and must also end, if any.
-        delay_ms: head start of an address; the first wait for a silent node.
-        longest_delay_ms: longest wait between two further connections to a silent node.
+        reading: task that gets certificates or a token, if any; it must also end.
+        delay_ms: time after which the next address is tried; also the first wait for a silent node.
+        longest_delay_ms: maximum wait between two further connections to a silent node.
         """
         self.number = number
         self.limit_ms = limit_ms
@@ -50,11 +50,11 @@ class NodeAttempt:
 
     @property
     def is_reading(self) -> bool:
-        """True if the lookup has ended, but certificates or a token are still missing."""
+        """Whether the lookup has ended, but certificates or a token are still missing."""
         return self._lookup is not None and self._lookup.done and self._reading is not None and not self._reading.done
 
     def ended_lookup(self) -> Lookup | None:
-        """Return the lookup if it has ended since the last call."""
+        """Return the lookup, once, after it and the reading have ended."""
         if self._lookup is None or not self._lookup.done or not (self._reading is None or self._reading.done):
             return None
         lookup, self._lookup = self._lookup, None
@@ -67,7 +67,7 @@ class NodeAttempt:
         return None if self._race is None else self._race.pop_due(now_ms)
 
     def _again_at_ms(self) -> int:
-        """Return when to connect again: after a head start without a byte or an established TCP connection."""
+        """Return when to open another connection: after a while without a byte or a connection by TCP."""
         progress = [connection.progress for connection in self.connecting.values()]
         if self._race is None or not progress or any(each.has_heard for each in progress):
             return FOREVER_MS
@@ -78,12 +78,12 @@ class NodeAttempt:
         return None if self._race is None or now_ms < self._again_at_ms() else self._race.pop_again(now_ms)
 
     def replace_second(self, connection: Connection) -> Connection | None:
-        """Store the connection to an address dialled again; return the replaced one."""
+        """Store the further connection to a silent node; return the connection that it replaces, if any."""
         replaced, self._second = self._second, connection
         return None if replaced is None else self.connecting.pop(replaced.channel, None)
 
     def failed(self, channel: int, error: KafkaError, now_ms: int) -> bool:
-        """Record a failed address; return whether the whole attempt has failed."""
+        """Record the failure of an address; return whether the whole attempt has failed."""
         ended = self.connecting.pop(channel, None)
         self.last_error = error
         if not error.retriable or now_ms >= self.deadline_at_ms:
@@ -94,7 +94,7 @@ class NodeAttempt:
         return self._race.is_exhausted
 
     def next_deadline_at_ms(self) -> int:
-        """Return the next instant with work other than I/O."""
+        """Return the next time with work other than I/O."""
         if self._race is None:
             return self.deadline_at_ms
         requests = [connection.next_deadline_at_ms() for connection in self.connecting.values()]
@@ -121,16 +121,18 @@ class NodeEntry:
         self.connection: Connection | None = None
         """The ready connection, if any."""
         self.is_dedicated = is_dedicated
-        """A separate connection for one purpose: never chosen for other requests, and not part of the list."""
+        """Whether the node is a separate connection for one purpose: not in the list, and never chosen for other
+        requests.
+        """
         self.is_member = not is_dedicated
-        """False once the node has left the list; it is dropped after its last response."""
+        """Whether the node is in the list; if not, it is dropped after its last response."""
         self.is_wanted = False
-        """True if a caller needs this node: its attempt continues after a lost race."""
+        """Whether a caller needs this node, so its attempt continues after another node is ready."""
         self.heard_at_ms = -1
-        """Instant of the last bytes of a ready connection, including those that made it ready."""
+        """Time of the last received bytes of a ready connection, including the bytes that made it ready."""
         self.throttled_until_ms = 0
         self.timer_at_ms = FOREVER_MS
-        """The instant of its timer; see `NodeTimers`."""
+        """Time of its timer; see `NodeTimers`."""
 
     def due_at_ms(self, now_ms: int) -> int:
         nearest_ms = FOREVER_MS

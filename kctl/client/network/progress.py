@@ -28,7 +28,7 @@ _PHASES = {
 class ListenerNotes:
     """Facts about a listener that its connections share.
 
-    Attributes: has_answered: a request of a caller got a response, so no other authentication is needed.
+    Attributes: has_answered: whether a request of a caller got a response, so no other authentication is needed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class ListenerNotes:
         self._surplus: set[tuple[str, int]] = set()
 
     def surplus(self, target: Target, api: str, version: int, count: int) -> None:
-        """Log a response with bytes after its end, once per node; Java ignores them as well."""
+        """Log, once per node and API, that a response has bytes after its end; Java ignores them as well."""
         where = target.host, target.port
         if where not in self._surplus:
             self._surplus.add(where)
@@ -65,9 +65,9 @@ class ConnectionProgress:
         self._uses_sasl = uses_sasl
         self.phase_started_at_ms = started_at_ms
         self.has_heard = False
-        """True after the first byte from the server."""
+        """Whether a byte from the server has arrived."""
         self._first_bytes = b""
-        """First received bytes, until the server has proved to be a broker."""
+        """First received bytes; empty after the server has proved to be a broker."""
 
     @property
     def phase(self) -> Phase:
@@ -89,7 +89,7 @@ class ConnectionProgress:
         self._first_bytes += bytes(plain[: _FIRST_BYTES - len(self._first_bytes)])
 
     def answered(self) -> None:
-        """Record a response: the server is a broker; further bytes may begin a response."""
+        """Record a response, which proves that the server is a broker."""
         self._first_bytes = b""
 
     def lost(self, error: OSError | None, now_ms: int) -> KafkaError:
@@ -106,7 +106,7 @@ class ConnectionProgress:
     def expired(self, limit_ms: int, now_ms: int, overdue: InFlight | None = None) -> KafkaError:
         """Return the error of a connection that was not ready by its deadline.
 
-        Args: overdue: the request of the handshake that expired first, if any.
+        Args: overdue: expired request of the handshake, if any.
         """
         unframed = self._foreign_bytes()
         if unframed:
@@ -117,7 +117,6 @@ class ConnectionProgress:
         return connect_errors.expired(self._target, self.phase, limit_ms, now_ms - self.started_at_ms)
 
     def _foreign_bytes(self) -> bytes:
-        """Return received bytes that cannot begin the first response."""
         unframed = self._first_bytes if self.phase is Phase.APIVERSIONS else b""
         if unframed and self._in_flight and self._in_flight.may_be_answer(unframed):
             return b""

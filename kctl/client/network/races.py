@@ -1,4 +1,6 @@
-"""Races: the staggered start of connections to several nodes (CandidateRace) and to one node (AddressRace). No I/O."""
+"""Races: connections to several nodes (CandidateRace) or addresses of one node (AddressRace), started one by one. No
+I/O.
+"""
 
 from collections import deque
 from collections.abc import Sequence
@@ -7,7 +9,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.runtime import Address
 
 SHORTEST_SILENCE_MS = 100
-"""Shortest silence of a node before it is dialled again."""
+"""Minimum time without bytes from a node before another connection to it is opened."""
 
 
 class CandidateRace:
@@ -15,22 +17,22 @@ class CandidateRace:
         self._delay_ms = delay_ms
         self._next_at_ms = 0
         self.is_running = False
-        """True if a caller waits for any node and none is ready."""
+        """Whether a caller waits for any node and none is ready."""
 
     def is_due(self, now_ms: int, *, connecting: int) -> bool:
-        """Return whether to start another candidate; `connecting`: number of running ones."""
+        """Return whether to connect to another candidate. Args: connecting: number of running attempts."""
         return connecting == 0 or now_ms >= self._next_at_ms
 
     def started(self, now_ms: int) -> None:
         self._next_at_ms = now_ms + self._delay_ms
 
     def next_deadline_at_ms(self, *, may_start: bool) -> int:
-        """Return when to check again; `may_start`: a candidate is neither running nor backing off."""
+        """Return when to check again. Args: may_start: whether a candidate is neither running nor in backoff."""
         return self._next_at_ms if self.is_running and may_start else FOREVER_MS
 
 
 def interleave(addresses: Sequence[Address]) -> list[Address]:
-    """Return the addresses without duplicates, families alternating, the resolver's first family first."""
+    """Return the addresses without duplicates, alternating between IPv4 and IPv6; the first address stays first."""
     unique = list(dict.fromkeys(addresses))
     if not unique:
         return []
@@ -43,10 +45,10 @@ def interleave(addresses: Sequence[Address]) -> list[Address]:
 
 
 class AddressRace:
-    """Addresses of one node that were not dialled yet, and then the next address to dial again.
+    """Addresses of one node to try; after the last, the next address to try again.
 
-    A connection that was opened during a network fault may stay dead. While all are silent, another one is therefore
-    opened, and the next one replaces it. The waits double, up to `longest_ms`.
+    A connection that was opened during a network fault may stay dead. While all connections are silent, another one is
+    opened, which a further one replaces later. The waits double, up to `longest_ms`.
     """
 
     def __init__(self, addresses: Sequence[Address], delay_ms: int, now_ms: int, *, longest_ms: int) -> None:
@@ -73,7 +75,7 @@ class AddressRace:
         return FOREVER_MS if self._waiting or not self._dialled else self._next_at_ms
 
     def pop_again(self, now_ms: int) -> Address:
-        """Return the address to dial again now; the addresses alternate."""
+        """Return the address for another connection now; the addresses alternate."""
         self._again_ms = max(self._again_ms, min(self._again_ms * 2, self._longest_ms))
         self._next_at_ms = now_ms + self._again_ms
         self._dialled.rotate(-1)

@@ -1,9 +1,9 @@
 """Refusals: connection errors that end calls before their deadline.
 
-BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: all bootstrap servers refuse connections, do not
-resolve, or use another security protocol, before any response. Acceptance has other refusals (credentials, certificate,
-a server that is not Kafka): before the first response, most likely errors of the configuration; later they concern one
-node, which is retried after a backoff.
+BootstrapRefusal has the rule of `bootstrap.refused.timeout.ms`: before any response, all bootstrap servers refuse
+connections, do not resolve, or use another security protocol. Acceptance has other refusals (credentials, certificate,
+a server that is not Kafka). Before the first response, they are most likely errors of the configuration. Later they
+concern one node, which is retried after a backoff.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,27 +22,27 @@ from kctl.client.network.nodes import NodeEntry
 from kctl.client.network.states import NodeState
 
 _MISMATCHES = (TlsNotAnswered, SaslRequired)
-"""Errors of servers with another security protocol; a restarting server can cause one of them once."""
+"""Errors of servers with another security protocol. A restarting server can also cause such an error once."""
 _MISMATCH_TIMES = 2
-"""Consecutive mismatches of each server before the call fails."""
+"""Number of consecutive mismatches of each server after which the call fails."""
 
 
 class BootstrapRefusal:
     """Rule about the errors of bootstrap servers.
 
-    Args: timeout_ms: bootstrap.refused.timeout.ms; -1: they are tried until the call ends.
+    Args: timeout_ms: bootstrap.refused.timeout.ms; -1 to try until the call ends.
     """
 
     def __init__(self, states: ClusterConnectionStates, timeout_ms: int) -> None:
         self._states = states
         self._timeout_ms = timeout_ms
         self._started_at_ms: int | None = None
-        """Instant since which all servers refuse."""
+        """Time since which all servers refuse."""
         self._error: TransportError | None = None
         self._last: dict[int, KafkaError] = {}
         """Last error of each server; a running attempt does not clear it."""
         self._mismatches: dict[int, int] = {}
-        """Consecutive mismatches by server; errors that are not retriable count as enough of them."""
+        """Number of consecutive mismatches by server; an error that is not retriable counts as enough."""
 
     def clear(self) -> None:
         self._started_at_ms = self._error = None
@@ -50,7 +50,7 @@ class BootstrapRefusal:
         self._mismatches.clear()
 
     def error(self, node_ids: Iterable[int], now_ms: int) -> TransportError | None:
-        """Return the error (always one object) if all servers have refused for the whole timeout."""
+        """Return the error if all servers have refused for the whole timeout; always the same object."""
         if self._timeout_ms < 0 or self._error is not None:
             return self._error
         servers = tuple(node_ids)
@@ -95,7 +95,7 @@ class Acceptance:
     def __init__(self, states: ClusterConnectionStates) -> None:
         self._states = states
         self.is_given = False
-        """True if any node has responded to a request."""
+        """Whether any node has responded to a request."""
         self._is_given_by_broker = False
 
     @property
@@ -103,15 +103,15 @@ class Acceptance:
         return self._is_given_by_broker
 
     def answered(self, node_id: int) -> None:
-        """Record that a node responded to a request; negative ids are bootstrap servers."""
+        """Record that a node responded to a request; bootstrap servers have negative ids."""
         self.is_given = True
         self._is_given_by_broker = self._is_given_by_broker or node_id >= 0
 
     def fatal_error(self, members: Sequence[NodeEntry]) -> KafkaError | None:
         """Return the refusal that ends calls early, if any.
 
-        Rejected credentials count from the first node, until any node has responded. Other refusals need all nodes,
-        even after a response of a bootstrap server, whose address may differ.
+        Before any response, rejected credentials of one node are enough. Other refusals count if all nodes refuse, even
+        after a response of a bootstrap server, whose address may differ.
         """
         if self._is_given_by_broker or any(entry.connection is not None for entry in members):
             return None

@@ -1,8 +1,8 @@
-"""Renewed: a token or ticket for authentication, and its replacement before it expires. Thread-safe.
+"""Renewed: a token or ticket for authentication, replaced before it expires. Thread-safe.
 
-A helper thread gets the first one before a connection, within the setup timeout, and the next one after REFRESH_PART of
-its lifetime, for the renewal of a session (KIP-368). The network thread never waits for it, nor does a connection while
-the current one is valid.
+A helper thread gets the first one before a connection, within the setup timeout. It gets the next one after
+REFRESH_PART of the lifetime, for the renewal of a session (KIP-368). The network thread never waits for it. A
+connection waits only if the current token or ticket is not valid.
 """
 
 import threading
@@ -21,19 +21,19 @@ from kctl.client.errors import (
 from kctl.client.runtime import Resolver
 
 REFRESH_PART = 0.8
-"""Part of a lifetime after which it is renewed, as Java's sasl.login.refresh.window.factor."""
+"""Part of the lifetime after which to get the next token or ticket, as Java's sasl.login.refresh.window.factor."""
 RETRY_MS = 10_000
 """Wait after a failed attempt; shorter if the current token or ticket expires sooner."""
 LEAST_REFRESH_MS = 1_000
-"""Shortest wait before the next request, whatever the lifetime, to protect the server."""
+"""Minimum wait before the next request, regardless of the lifetime, to protect the server."""
 _REFUSALS = (AuthenticationError, TlsError, WrongPeerError)
-"""Errors of a server that responded: most likely an error of the configuration."""
+"""Errors of a server that responded, which are most likely errors of the configuration."""
 
 
 class Expiring(Protocol):
     @property
     def lifetime_ms(self) -> int | None:
-        """Lifetime from the start of its request; None: forever."""
+        """Lifetime since the start of the request; None if it does not expire."""
         ...
 
 
@@ -73,7 +73,7 @@ class Renewal(Generic[T]):
 
 
 class Renewed(Generic[T]):
-    """One token or ticket. Args: fetch: gets one; blocks, and raises KafkaError."""
+    """One token or ticket. Args: fetch: gets a new one; may block, and raises KafkaError."""
 
     def __init__(self, fetch: Callable[[], T], clock: Clock) -> None:
         self._fetch = fetch
@@ -83,12 +83,12 @@ class Renewed(Generic[T]):
         self._resolver: Resolver | None = None
         self._is_refreshing = False
         self._ended = 0
-        """Number of completed attempts."""
+        """Number of finished attempts."""
 
     def get(self) -> None:
-        """Get one unless the current one is valid; `at_hand` reports a failure.
+        """Get a token or ticket, unless the current one is valid; `at_hand` reports a failure.
 
-        A failure in another thread also ends the wait: threads must not queue up if a server does not respond.
+        A failure in another thread also ends the wait, so that threads do not queue up if a server does not respond.
         """
         ended = self._ended
         if not self._is_valid():
@@ -133,12 +133,11 @@ class Renewed(Generic[T]):
         return FOREVER_MS if self._renewal.found is None or self._is_refreshing else self._renewal.due_at_ms
 
     def at_hand(self, failure: str) -> T:
-        """Return the current one.
+        """Return the current token or ticket.
 
-        Args: failure: beginning of error texts.
-
+        Args: failure: beginning of error messages.
         Raises:
-            AuthenticationError: no valid one, with the reason.
+            AuthenticationError: none is valid; the message has the reason.
             LoginServerUnavailable: the server did not respond; the next connection retries.
         """
         found, error = self._renewal.found, self._renewal.error

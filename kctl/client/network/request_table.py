@@ -1,7 +1,7 @@
-"""RequestTable: callers' requests, from sending to the one result of each.
+"""RequestTable: requests of callers, from the send to the callback, which runs exactly once.
 
-Owns the request budget, requests without a response (Produce with acks=0) until the system has accepted their bytes,
-and results until the end of a poll.
+It owns the request budget. It keeps requests without a response (Produce with acks=0) until the system has accepted
+their bytes, and results until the end of a poll.
 """
 
 from collections import deque
@@ -28,8 +28,11 @@ from kctl.client.network.refusals import Acceptance
 from kctl.client.protocol.forwarding import FORWARDED
 
 MAX_THROTTLE_MS = 60_000
-"""Longest throttle time that is obeyed. Brokers use at most their quota window, 10s by default; a broken one could send
-24 days. Differs: Java waits for any time."""
+"""Maximum throttle time that the client obeys.
+
+Brokers use at most their quota window, 10s by default; a broken broker could send 24 days. Differs: Java waits for
+any time.
+"""
 
 
 class OneWayRequest(NamedTuple):
@@ -39,10 +42,11 @@ class OneWayRequest(NamedTuple):
 
 
 class OneWayRequests:
-    """One-way requests of all connections, by channel.
+    """Requests without a response, by channel.
 
-    Without them, a close right after a send would count records as delivered whose bytes never left the process.
-    Args: unsent_bytes: returns the bytes of a channel that the system has not accepted.
+    Without this class, a close right after a send would count records as delivered whose bytes never left the process.
+
+    Args: unsent_bytes: returns the number of bytes of a channel that the system has not accepted.
     """
 
     def __init__(self, unsent_bytes: Callable[[int], int]) -> None:
@@ -70,9 +74,10 @@ class RequestTable:
     """Requests of one client, except handshakes.
 
     Attributes:
-        sent, in_flight: number so far, and without a response.
+        sent: number of requests sent so far.
+        in_flight: number of requests without a response.
         throttled_until_ms: end of the last throttling by a node.
-        left: number that may still be sent; None: no limit.
+        left: number of requests that may still be sent; None for no limit.
     """
 
     def __init__(
@@ -174,9 +179,9 @@ class RequestTable:
             self._end(on_done, Answer(node_id, None, None, version, self._clock.now_ms()))
 
     def expire(self, connection: Connection, now_ms: int) -> RequestTimeout | None:
-        """Report expired requests; return the error if one ends the connection.
+        """Report expired requests; return an error if one of them must end the connection.
 
-        If only its call has ended, a request is reported as abandoned, and stays in flight.
+        If only the call of a request has ended, the request is reported as abandoned, and stays in flight.
         """
         target = connection.target
         request = connection.in_flight.expired(now_ms)
@@ -205,7 +210,7 @@ class RequestTable:
             self._end(request.on_done, Answer(node_id, None, error, request.version, now_ms))
 
     def call_back(self) -> None:
-        """Call back for ended requests, but not for requests that callbacks send."""
+        """Run the callbacks of ended requests, but not of requests that end in the meantime."""
         for _ in range(len(self._ended)):
             on_done, answer = self._ended.popleft()
             on_done(answer)

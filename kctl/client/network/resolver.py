@@ -1,7 +1,7 @@
-"""ThreadResolver: resolves names in helper threads: a slow resolver blocks no caller.
+"""ThreadResolver: resolves names in helper threads, so that a slow resolver blocks no caller.
 
-getaddrinfo has no timeout and cannot be stopped: late results are dropped. At most `max_threads` run; each ends when
-the queue is empty. Numeric addresses need no thread. If no thread can be started, the caller does the work.
+getaddrinfo has no timeout and cannot be stopped, so late results are dropped. At most `max_threads` threads run; each
+ends when the queue is empty. Numeric addresses need no thread. If no thread can be started, the caller does the work.
 """
 
 import logging
@@ -15,11 +15,11 @@ from kctl.client.runtime import Address, Lookup
 logger = logging.getLogger("kctl.client.network")
 
 GetAddrInfo = Callable[[str, int], Sequence[Address]]
-"""Function that resolves a name, or raises OSError or UnicodeError; may block for any time."""
+"""Function that resolves a name, or raises OSError or UnicodeError; it may block for any time."""
 
 
 class ThreadLookup:
-    """One lookup. A helper thread writes it; the owner reads it after `done`."""
+    """One lookup. A helper thread writes it; its owner reads it after `done` is set."""
 
     __slots__ = ("addresses", "done", "error")
 

@@ -1,7 +1,7 @@
 """Selector: non-blocking sockets and one wait for all of them; the only file of the client with sockets.
 
 connection.py interprets the bytes, network_client.py decides about closing. Most reads use one buffer, which the next
-poll overwrites: freeing large buffers costs more than decoding.
+poll overwrites, because freeing large buffers costs more than decoding.
 """
 
 import contextlib
@@ -20,22 +20,22 @@ from kctl.client.runtime import Address, Connected, Disconnected, IoEvent, Recei
 
 _SCRATCH_BYTES = 1024 * 1024
 _READ_BYTES = 256 * 1024
-"""Largest read of one of several channels per poll, so a fast node does not starve others."""
+"""Maximum read of one channel per poll if several are ready, so that a fast node does not starve others."""
 _WHOLE_READ_BYTES = 16 * 1024 * 1024
-"""Largest part of a large response that is waited for and read in one piece, into its own memory."""
+"""Maximum part of a large response to wait for and read in one piece, into its own memory."""
 _WORTH_WAITING_BYTES = 64 * 1024
 _HAS_LOW_WATER = sys.platform.startswith("linux")
-"""True if epoll obeys SO_RCVLOWAT. It still reports an end, a reset and a full buffer."""
+"""Whether epoll obeys SO_RCVLOWAT. It still reports an end, a reset, and a full buffer."""
 _PIECES_AT_ONCE = 64 if hasattr(socket.socket, "sendmsg") else 1
-"""Pieces per call of sendmsg(): POSIX promises 16, but all systems with sendmsg() take 1024."""
+"""Number of pieces per call of sendmsg(). POSIX promises 16, but all systems with sendmsg() accept 1024."""
 _WAKE_UPS = 4096
 _LONGEST_WAIT_S = 3600
-"""Longest single wait, because the system refuses very long ones."""
+"""Maximum single wait, because the system refuses very long ones."""
 _READ = selectors.EVENT_READ
 _WRITE = selectors.EVENT_WRITE
 _IN_PROGRESS = (errno.EINPROGRESS, errno.EWOULDBLOCK)
 _SURELY_NOT_LATE = 0.995
-"""Part of a wait that the system ends before the whole wait is over."""
+"""Part of a wait for which the system never waits too long."""
 _SELECT_FDS = 1024
 """First descriptor that select() refuses."""
 
@@ -61,26 +61,26 @@ class _Channel:
         self.sock = sock
         self.connected = False
         self.ended = False
-        """True if the socket is closed. The entry counts unsent bytes until the owner closes the channel."""
+        """Whether the socket is closed. The entry counts unsent bytes until the owner closes the channel."""
         self.is_writing = False
-        """True if the selector waits until more of `unsent` can be written."""
+        """Whether the selector waits until more of `unsent` can be written."""
         self.expected_bytes = 0
-        """Number of bytes to read next, separately from others; 0: any number."""
+        """Number of bytes to read next, separately from others; 0 for any number."""
         self.place: memoryview | None = None
         """Memory for the expected bytes, until they are read."""
         self.low_water = 1
         self.unsent: deque[memoryview] = deque()
         self.unsent_bytes = 0
-        """Bytes that the system has not taken, including bytes lost by a failed write."""
+        """Number of bytes that the system has not accepted, including bytes lost by a failed write."""
         self.write_failed = False
         self.reset: OSError | None = None
-        """A reset during a write; the read that ends the channel would only see a normal end."""
+        """A reset during a write; the read that ends the channel would report only a normal end."""
 
 
 class Selector:
     """`Selectable` with the system's sockets.
 
-    Attributes: fd: descriptor of epoll or kqueue, readable if a socket is ready.
+    Attributes: fd: descriptor of epoll or kqueue, which is readable if a socket is ready.
     """
 
     def __init__(self, options: SocketOptions, clock: SystemClock | None = None) -> None:
@@ -91,9 +91,9 @@ class Selector:
         self.fd: int = _SELECT_FDS if fileno is None else fileno()
         self._channels: dict[int, _Channel] = {}
         self._ended: list[IoEvent] = []
-        """Ends that were detected outside a poll; the next poll reports them immediately."""
+        """Channel ends that were detected outside a poll; the next poll reports them immediately."""
         self._last_read = -1
-        """The channel that was read last; if a poll cannot read all ready channels, the next poll begins after it."""
+        """Channel that was read last. If a poll cannot read all ready channels, the next poll begins after it."""
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
         self.was_woken = False
         self._wake_reader, self._wake_writer = socket.socketpair()
@@ -200,7 +200,7 @@ class Selector:
         return (False, -1) if entry is None else (entry.number <= self._last_read, entry.number)
 
     def _wait(self, until_ms: int) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait for I/O until the instant `until_ms`.
+        """Wait for I/O until `until_ms`.
 
         Linux may end a wait of epoll or select late by a thousandth (with low priority, by a two-hundredth), and epoll
         accepts only whole milliseconds. The wait therefore has parts: nearly the whole wait, nearly the rest, and the
@@ -232,7 +232,7 @@ class Selector:
         self._wake_writer.close()
 
     def _after_fork(self) -> None:
-        """Close the child's copies of the descriptors, without unregistering: it shares the parent's epoll."""
+        """Close the child's copies of the descriptors without unregistering: parent and child share the epoll."""
         for entry in list(self._channels.values()):
             entry.sock.close()
         self._channels.clear()
@@ -308,7 +308,7 @@ class Selector:
         return count
 
     def _read_expected(self, entry: _Channel, events: list[IoEvent]) -> None:
-        """Read expected bytes to their place, or into a new object, because their owner keeps them."""
+        """Read expected bytes to their place, or into a new object, because the owner keeps them."""
         self._last_read = entry.number
         data: bytes | memoryview
         try:

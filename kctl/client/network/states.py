@@ -1,4 +1,4 @@
-"""States of connections and nodes, with all their transitions; any other transition is a bug and raises."""
+"""States of connections and nodes, with all their transitions. Any other transition is a bug and raises ValueError."""
 
 from enum import Enum
 from typing import TypeVar
@@ -16,7 +16,7 @@ class ConnectionState(Enum):
     SASL_AUTHENTICATE = "sasl authenticate"
     """Tokens are exchanged."""
     READY = "ready"
-    """Takes requests."""
+    """Accepts requests."""
     CLOSED = "closed"
 
 
@@ -24,11 +24,11 @@ class NodeState(Enum):
     DISCONNECTED = "disconnected"
     """No connection; may be backing off."""
     CONNECTING = "connecting"
-    """From DNS to SASL, within the connection setup timeout."""
+    """Attempt from DNS to SASL, within the connection setup timeout."""
     READY = "ready"
-    """One connection takes requests."""
+    """One connection accepts requests."""
     REFUSED = "refused"
-    """The node refused the client, or is not Kafka; retried after a longer backoff."""
+    """The node refused the client, or is not a Kafka broker; it is retried after a longer backoff."""
 
 
 CONNECTION_TRANSITIONS: dict[ConnectionState, tuple[ConnectionState, ...]] = {
@@ -61,7 +61,7 @@ S = TypeVar("S", ConnectionState, NodeState)
 
 
 def moved(table: dict[S, tuple[S, ...]], old: S, new: S) -> S:
-    """Return `new`. Raises: ValueError: the table does not allow it after `old`, which is a bug."""
+    """Return `new`. Raises: ValueError: the table has no transition from `old` to `new`, which is a bug."""
     if new not in table[old]:
         raise ValueError(f"no transition from {old.name} to {new.name}")
     return new

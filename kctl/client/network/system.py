@@ -16,8 +16,10 @@ from kctl.client.network.selector import Selector
 from kctl.client.runtime import Driver, Runtime, Task, Waiter
 
 _LONGEST_WAIT_S = 1.0
-"""Longest single wait. Python handles signals between waits. A signal just before a lock wait, or in another thread,
-does not end the wait: Ctrl-C could otherwise be ignored forever."""
+"""Maximum single wait. Python handles signals between waits.
+
+A signal just before a lock wait, or in another thread, does not end the wait, so a longer wait could ignore Ctrl-C.
+"""
 
 
 class ThreadWaiter:
@@ -39,7 +41,7 @@ class ThreadWaiter:
 
 
 class ThreadTask:
-    """A loop in its own daemon thread: a process can end without close()."""
+    """A loop in its own daemon thread, so that a process can end without close()."""
 
     __slots__ = ("ended", "is_over", "thread")
 
@@ -101,7 +103,7 @@ class ThreadDriver:
 
 
 def has_threads(driver: Driver) -> bool:
-    """Return whether loops are threads, which survive a dropped client."""
+    """Return whether loops are threads, which continue after a client is dropped."""
     return isinstance(getattr(driver, "beneath", driver), ThreadDriver)  # a driver of asyncio wraps one
 
 

@@ -1,4 +1,4 @@
-"""Frames as bytes on a connection: plain, or inside TLS. No I/O."""
+"""Bytes of frames on a connection: plain, or inside TLS. No I/O."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,37 +10,37 @@ class Transport(Protocol):
     """Both directions of a connection."""
 
     channel: "TlsChannel | None"
-    """The TLS channel, if there is one."""
+    """TLS channel, if any."""
 
     @property
     def is_secured(self) -> bool:
-        """True if application bytes may be sent and received."""
+        """Whether application bytes may be sent and received."""
         ...
 
     @property
     def is_closed_by_peer(self) -> bool:
-        """True after the TLS close_notify of the server, with or without the end of TCP."""
+        """Whether the server has sent TLS close_notify; TCP may still be open."""
         ...
 
     @property
     def detail(self) -> str:
-        """Agreed parameters, for users; empty without TLS."""
+        """Negotiated TLS parameters, for users; empty without TLS."""
         ...
 
     def start(self) -> bytes:
-        """Return the first bytes to send after TCP."""
+        """Return the first bytes to send after TCP is connected."""
         ...
 
     def receive(self, data: bytes | memoryview) -> tuple[bytes | memoryview, bytes]:
-        """Return (received application bytes, bytes to send back)."""
+        """Return the received application bytes, and bytes to send back."""
         ...
 
     def check(self) -> None:
-        """Raise an error that came after the bytes of `receive`, if it ends the transport."""
+        """Raise an error that followed the bytes of `receive`, if it ends the transport."""
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """Return application bytes in their form on the wire."""
+        """Return application bytes as they are sent."""
         ...
 
     def alert(self) -> bytes:
@@ -71,7 +71,7 @@ class PlainTransport:
 
 
 class TlsTransport:
-    """Bytes inside a TLS channel; its failures raise TlsError or TlsClosed."""
+    """Bytes inside a TLS channel; a failure raises TlsError or TlsClosed."""
 
     def __init__(self, channel: "TlsChannel") -> None:
         self.channel: TlsChannel | None = channel

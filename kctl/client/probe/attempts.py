@@ -1,6 +1,6 @@
-"""DNS queries and connections in progress of a prober.
+"""DNS queries and connections of a prober that are in progress.
 
-Connections may be kept idle and then tested: balancers and NATs may drop idle ones silently.
+A connection may be kept idle and then tested, because balancers and NATs may drop idle connections silently.
 """
 
 from kctl.client.errors import KafkaError, SaslRequired
@@ -17,7 +17,7 @@ class IdleHold:
         self.since_at_ms = since_at_ms
         self.until_at_ms = since_at_ms + idle_ms
         self.is_asked = False
-        """True after the idle time, while the response is awaited."""
+        """Whether the idle time is over and the response is awaited."""
 
     def is_due(self, now_ms: int) -> bool:
         return not self.is_asked and now_ms >= self.until_at_ms
@@ -57,12 +57,12 @@ class ProbeAttempt:
         self.deadline_at_ms = deadline_at_ms
         """Deadline of the connection phase."""
         self.is_retry = is_retry
-        """True for the second attempt of an address, without credentials: for another protocol, or the SASL
+        """Whether this is the second attempt of an address, without credentials, for another protocol or the SASL
         mechanisms.
         """
         self.wants_mechanisms = is_retry and isinstance(report.error, SaslRequired)
         self.is_asked = False
-        """True after the mechanisms were requested."""
+        """Whether the mechanisms were requested."""
         self.held = b""
         """Bytes received while the login was pending."""
         self.conversation: Conversation | None = None
@@ -70,7 +70,7 @@ class ProbeAttempt:
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """Deadline of a response, a pause, or the idle time."""
+        """End of the idle time, otherwise of the pause between requests, otherwise deadline of the response."""
         if self.idle is not None and not self.idle.is_asked:
             return self.idle.until_at_ms
         if self.conversation is not None and self.conversation.again_at_ms is not None:

@@ -1,12 +1,11 @@
 """Conversation: requests of a probe to a ready broker, one by one. No I/O.
 
 1. Metadata without topics: cluster id, brokers, and the controller of a cluster with ZooKeeper. KRaft brokers report
-   any broker that forwards requests.
-2. DescribeConfigs of a broker that cannot exist: the error contains the broker's id, which brokers before Kafka 4.4 do
-   not report otherwise; unknown without permission.
-3. Coordinator of a group, if given, and its partition of __consumer_offsets.
-4. Fenced brokers, which Metadata leaves out, and the replicas of all partitions, for missing brokers.
-5. Leader of the KRaft controllers. Brokers forward the request, so there may be no response.
+any broker that forwards requests. 2. DescribeConfigs of a broker that cannot exist. The error contains the id of the
+responding broker, which brokers before Kafka 4.4 report nowhere else; without permission, the id stays unknown. 3.
+Coordinator of a group, if given, and its partition of __consumer_offsets. 4. Fenced brokers, which Metadata leaves out,
+and the replicas of all partitions, to find missing brokers. 5. Leader of the KRaft controllers. Brokers forward the
+request, so there may be no response.
 """
 
 import re
@@ -42,9 +41,9 @@ _BROKER = 4
 _NO_SUCH_BROKER = "-2"
 _EXPECTED_ID = re.compile(r"expected (\d+)")
 _NEWEST_WITHOUT_NAME = 2
-"""Last version of ApiVersions without the client's software, which the handshake has sent."""
+"""Last version of ApiVersions without the client's software; the handshake has already sent the software."""
 COORDINATOR_PATIENCE_MS = 5000
-"""Time to wait for a missing coordinator."""
+"""Time to wait for a coordinator if there is none yet."""
 QUORUM_PATIENCE_MS = 5000
 """Time to wait for a broker that forwards a request to the controllers."""
 _AGAIN_AFTER_MS = 250
@@ -65,7 +64,7 @@ class Conversation:
         self.coordinator: CoordinatorReport | None = None
         self.replicas: ReplicaReport | None = None
         self.again_at_ms: int | None = None
-        """Instant of the next query for a missing coordinator."""
+        """Time of the next query for a missing coordinator; None without a pause."""
         self._patient_until_ms: int | None = None
         self._report = report
         self._connection = connection
@@ -88,7 +87,7 @@ class Conversation:
         self._questions.append(quorum_request())
 
     def check_pause(self, now_ms: int) -> bool:
-        """End a pause that is over; return whether the next request must wait."""
+        """End a pause whose time is over; return whether the next request must wait."""
         if self.again_at_ms is not None and now_ms >= self.again_at_ms:
             self.again_at_ms = None
         return self.again_at_ms is not None
@@ -96,7 +95,7 @@ class Conversation:
     def ask_next(self, now_ms: int, deadline_at_ms: int) -> bool:
         """Send the next supported request; return False if none is left.
 
-        Raises: WrongPeerError: without Metadata the server is not a broker.
+        Raises: WrongPeerError: the server has no Metadata, so it is not a broker.
         """
         versions = self._connection.versions
         assert versions is not None
@@ -134,7 +133,10 @@ class Conversation:
             self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
 
     def on_expired(self) -> bool:
-        """Return whether the conversation can end without this response."""
+        """Return whether the conversation can end without the pending response.
+
+        Without a response from the controllers, record that no leader is known.
+        """
         if isinstance(self._asked, MetadataRequest) and self._asked.topics is None:
             return True
         if not isinstance(self._asked, DescribeQuorumRequest):
@@ -153,9 +155,7 @@ class Conversation:
         self._report.view = self._report.view._replace(controller_id=node_id)
 
     def _on_coordinator(self, found: CoordinatorReport, now_ms: int) -> None:
-        """Record the coordinator; after a temporary error, query again: the first query of a cluster creates the
-        topic.
-        """
+        """Record the coordinator. After a temporary error, query again: the first query creates the topic."""
         self.coordinator = found
         if self._patient_until_ms is None:
             self._patient_until_ms = now_ms + COORDINATOR_PATIENCE_MS
@@ -175,7 +175,7 @@ class Conversation:
 
 
 def ask_versions(connection: Connection, now_ms: int, deadline_at_ms: int) -> None:
-    """Send ApiVersions again: any broker responds, and it changes nothing."""
+    """Send ApiVersions again, to which any broker responds, and which changes nothing."""
     versions = connection.versions
     assert versions is not None
     version = min(versions.choose(ApiVersionsRequest), _NEWEST_WITHOUT_NAME)
@@ -211,7 +211,7 @@ def mechanisms_of(response: Response) -> tuple[str, ...]:
 
 
 def _answers_come_from_receive(_: Answer) -> None:
-    """Do nothing: the caller passes the response on."""
+    """Do nothing, because the caller passes the response on."""
 
 
 def _own_id(response: DescribeConfigsResponse) -> int | None:
@@ -236,7 +236,7 @@ def _replicas(response: MetadataResponse) -> ReplicaReport | None:
 
 
 def _quorum_leader(response: DescribeQuorumResponse) -> int | None:
-    """Return the controllers' leader; NO_NODE without one, None without permission."""
+    """Return the leader of the controllers; NO_NODE if there is none, None without permission."""
     parts = [part for topic in response.topics for part in topic.partitions]
     codes = {response.error_code, *(part.error_code for part in parts)} - {ErrorCode.NONE}
     if not codes and len(parts) == 1:
@@ -261,7 +261,7 @@ def _with_partition(report: CoordinatorReport, response: MetadataResponse) -> Co
 def group_hash(group_id: str) -> int:
     """Return the hash by which brokers choose a group's partition: Java's string hash, made positive.
 
-    The least integer, which has no positive counterpart, becomes 0.
+    The minimum integer, which has no positive counterpart, becomes 0.
     """
     units = group_id.encode("utf-16-be")
     found = 0

@@ -31,13 +31,18 @@ class Severity(Enum):
     ERROR = "error"
     """A function that clients need does not work."""
     WARNING = "warning"
-    """It works, but not everywhere or not for long."""
+    """The function works, but not everywhere or not for long."""
     NOTE = "note"
     """Information."""
 
 
 class ProbeFinding(NamedTuple):
-    """A finding. `where` is an address, a broker, or empty for the cluster; `error` is its cause, if any."""
+    """A problem that the probe found.
+
+    Attributes:
+        where: address, broker, or empty for the cluster.
+        error: cause, if any.
+    """
 
     id: str
     severity: Severity
@@ -56,13 +61,13 @@ def diagnose(
     untried: int = 0,
     replicas: ReplicaReport | None = None,
 ) -> list[ProbeFinding]:
-    """Return the findings of one round, most severe first.
+    """Return the findings of one probe, most severe first.
 
     Args:
-        wall_ms: the present, to check certificates.
-        cert_warn_ms: time before its expiry at which a certificate is reported.
+        wall_ms: current time, to check certificates.
+        cert_warn_ms: time before its expiry from which a certificate is reported.
         untried: number of advertised brokers that were not tried.
-        replicas: of all partitions; None if unknown.
+        replicas: replicas of all partitions; None if unknown.
     """
     known = _Known(reports, None if replicas is None else replicas.leads)
     found = [
@@ -92,12 +97,12 @@ def unusable_brokers(reports: Sequence[AddressReport]) -> list[Node]:
 
 
 class _Known:
-    """Facts of a round for findings about one address.
+    """Facts from all reports, for findings about one address.
 
     Attributes:
-        of_node: reports of each server.
-        at_place: broker advertised at each host and port.
-        has_others: a given address works.
+        of_node: reports by node id.
+        at_place: broker by its advertised host and port.
+        has_others: whether a given (not advertised) address works.
     """
 
     def __init__(self, reports: Sequence[AddressReport], leads: Mapping[int, int] | None) -> None:
@@ -111,7 +116,7 @@ class _Known:
         self._leads = leads
 
     def duties(self, broker: Node) -> str:
-        """Return a broker and its roles: `broker 2, controller, leads 12 partitions`."""
+        """Return a broker with its roles, such as `broker 2, controller, leads 12 partitions`."""
         controller = ", controller" if broker.node_id in self._controllers else ""
         led = "" if self._leads is None else f", leads {counted(self._leads.get(broker.node_id, 0), 'partition')}"
         fenced = ", fenced" if broker in self._fenced else ""
@@ -119,7 +124,6 @@ class _Known:
 
 
 def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterable[ProbeFinding]:
-    """Yield given addresses that do not work; errors only for servers without a working address."""
     for report in reports:
         if report.advertised or report.error is None:
             continue
@@ -176,7 +180,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
 
 
 def _is_unreached(report: AddressReport) -> bool:
-    """Return whether nothing responded, so the address may be wrong; silent brokers have a correct one."""
+    """Return whether nothing responded, so the address may be wrong; an address that accepts TCP is right."""
     is_silent = isinstance(report.error, ConnectTimeout | RequestTimeout)
     return not is_silent or report.phase in (Phase.DNS, Phase.TCP)
 
@@ -227,7 +231,6 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 
 def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) -> Iterable[ProbeFinding]:
-    """Yield absent brokers: fenced, or unregistered with replicas; and replicas that are not in sync."""
     unusable = {broker.node_id for broker in unusable_brokers(reports)}
     for broker in sorted(_fenced(reports)):
         if broker.node_id not in unusable:
@@ -306,7 +309,6 @@ def _untried(count: int) -> Iterable[ProbeFinding]:
 
 
 def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: int) -> Iterable[ProbeFinding]:
-    """Yield problems beyond the first certificate, at which the handshake stops."""
     for report in reports:
         if report.tls is None:
             continue
@@ -335,7 +337,7 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
 
 
 def is_for(name: str, host: str) -> bool:
-    """Return whether a certificate name covers a host, directly or by `*.` for its first label."""
+    """Return whether a certificate name covers a host: by equality, or by `*.` for the first label of the host."""
     name, host = name.lower(), host.lower().strip("[]")
     try:
         return ipaddress.ip_address(name) == ipaddress.ip_address(host)

@@ -1,6 +1,6 @@
-"""Logins: tokens and tickets of a round, obtained in helper threads.
+"""Logins: tokens and tickets for a probe, which helper threads get.
 
-Connections that wait for a login read no further bytes, so a silent server delays only its own.
+A connection that waits for a login reads no further bytes, so a login server that does not respond delays only it.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from kctl.client.probe.attempts import ProbeAttempt
 from kctl.client.runtime import Lookup, Received, Resolver
 
 MOST_HELD_BYTES = 65_536
-"""Maximum of bytes kept for a connection with a pending login: a list of mechanisms."""
+"""Maximum number of bytes kept for a connection with a pending login: a list of mechanisms."""
 
 
 class Logins:
@@ -26,15 +26,15 @@ class Logins:
         self._by_host: dict[str, Lookup | None] = {}
 
     def begin(self, host: str) -> None:
-        """Start to obtain the login for `host`; valid ones are kept."""
+        """Start to get the login for `host`; a valid login is kept."""
         found = self._by_host.get(host)
         if found is None or found.done:
             self._by_host[host] = self._factory.get_login(host, self._resolver, self._on_done)
 
     def holds(self, attempt: ProbeAttempt, data: bytes | memoryview) -> bool:
-        """Keep bytes whose response needs a pending login; return False if it is available.
+        """Keep the bytes if their handling needs a pending login; return whether they were kept.
 
-        Raises: RemoteProtocolError: more bytes than possible before a login.
+        Raises: RemoteProtocolError: there are more bytes than possible before a login.
         """
         connection = attempt.connection
         if connection.progress.phase is not Phase.SASL or not self._is_waiting(attempt):
@@ -46,7 +46,7 @@ class Logins:
         return True
 
     def released(self, attempts: Iterable[ProbeAttempt]) -> list[Received]:
-        """Return the kept bytes of connections whose login has ended."""
+        """Return the kept bytes of connections whose login has been obtained or has failed."""
         found = []
         for attempt in attempts:
             if attempt.held and not self._is_waiting(attempt):

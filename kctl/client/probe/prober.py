@@ -1,5 +1,6 @@
-"""Prober: one round over servers and the brokers that they advertise. It tests every address in parallel, with the
-client's connections and timeouts, without races.
+"""Prober: one probe of servers and the brokers that they advertise.
+
+It tests every address in parallel, with the client's connections and timeouts.
 """
 
 from collections import deque
@@ -40,25 +41,25 @@ from kctl.client.wording import counted
 
 _NEVER_IDLE = -1
 MOST_NODES = 10_000
-"""Maximum number of nodes in a round; responses can advertise any number."""
+"""Maximum number of nodes in a probe, because responses can advertise any number."""
 _NODES_PER_POLL = 100
-"""Number of lookups that start in one poll: callers check their deadline between polls."""
+"""Number of name lookups that start in one poll, so that callers can check their deadline between polls."""
 CONNECT_LIMIT, REQUEST_LIMIT = "socket.connection.setup.timeout.ms", "request.timeout.ms"
 IDLE_WAIT, PAUSE = "idle_ms", "another question"
 
 
 class ProbeOptions(NamedTuple):
-    """Options of a round.
+    """Options of a probe.
 
     Attributes:
-        resolve: addresses by (host, port), instead of the resolver.
-        sni: TLS server name, instead of the dialed name.
-        try_protocols: if TLS meets plaintext, try the other protocol once.
-        follow: probe advertised brokers.
-        group: consumer group whose coordinator is to be found.
-        idle_ms: idle time after which each connection is tested; 0: no test.
-        surveys: query fenced brokers and the replicas of all partitions.
-        redials: dial failed addresses again, as a client does, while others are in progress.
+        resolve: addresses by (host, port), in place of the resolver.
+        sni: TLS server name, in place of the host.
+        try_protocols: whether to try the other protocol once if TLS meets plaintext.
+        follow: whether to probe advertised brokers.
+        group: group whose coordinator is to be found.
+        idle_ms: idle time after which each connection is tested; 0 for no test.
+        surveys: whether to query fenced brokers and all replicas.
+        redials: whether to retry failed addresses while others are in progress, as a client does.
     """
 
     resolve: Mapping[tuple[str, int], Sequence[Address]] = {}
@@ -72,7 +73,7 @@ class ProbeOptions(NamedTuple):
 
 
 class NextLimit(NamedTuple):
-    """Next timeout, by the name of its property."""
+    """Next timeout. Attributes: name: property that sets the timeout, or the name of the wait."""
 
     at_ms: int
     name: str
@@ -80,7 +81,7 @@ class NextLimit(NamedTuple):
 
 
 class Prober:
-    """One round: poll it until `is_done`, then close it."""
+    """One probe. Call `poll` until `is_done`, then `close`."""
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class Prober:
         self._ready: dict[int, ProbeAttempt] = {}
         """Ready attempts."""
         self._known: dict[tuple[str, int], None] = {}
-        """Host and port of known nodes, as written."""
+        """Host and port of known nodes, spelled as given."""
         self._next_nodes: deque[Node] = deque()
         """Advertised brokers whose lookup has not started."""
         self.left_out = 0
@@ -177,7 +178,7 @@ class Prober:
         self._selector.wakeup()
 
     def close(self, reason: str = "close") -> None:
-        """Close all connections; those in progress are reported as closed for `reason`. Idempotent."""
+        """Close all connections, and report attempts in progress as closed for `reason`. Idempotent."""
         now_ms = self.clock.now_ms()
         for name in self._names:
             self._events(Closed(now_ms, name.target, reason))
@@ -344,7 +345,6 @@ class Prober:
             self._asked_all(attempt, now_ms)
 
     def _go_on_again(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """Record a successful second attempt; request the mechanisms first if wanted."""
         if not attempt.wants_mechanisms:
             attempt.report.works_with = other_protocol(self._config.security_protocol)
         elif not attempt.is_asked:
@@ -439,7 +439,6 @@ class Prober:
                 self._expire_ready(attempt, now_ms)
 
     def _expire_ready(self, attempt: ProbeAttempt, now_ms: int) -> None:
-        """End a connection's idle time or pause, or fail an overdue response."""
         connection = attempt.connection
         if attempt.conversation is not None and attempt.conversation.again_at_ms is not None:
             self._go_on(attempt, now_ms)

@@ -1,4 +1,4 @@
-"""Redials of failed addresses, after a backoff or by another protocol.
+"""Further attempts at failed addresses, after a backoff or with another protocol.
 
 Each has a separate report, which replaces the failed one after a success.
 """
@@ -15,7 +15,7 @@ class Redials:
         self._backoff = backoff
         self._waiting: list[tuple[int, AddressReport]] = []
         self._failed: dict[AddressReport, AddressReport] = {}
-        """Failed report of each redial in progress."""
+        """Report of the failed attempt, by the report of each further attempt in progress."""
 
     def is_redial(self, report: AddressReport) -> bool:
         return report in self._failed
@@ -55,7 +55,7 @@ _OTHERS = {"PLAINTEXT": "SSL", "SSL": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_SSL",
 
 
 def other_protocol(configured: str, error: KafkaError | None = None) -> str:
-    """Return the protocol with TLS added or removed; empty if `error` does not indicate it."""
+    """Return the security protocol with TLS added or removed; empty if `error` does not suggest it."""
     if error is None or _hints_at_the_other(configured, error):
         return _OTHERS[configured]
     return ""

@@ -1,4 +1,4 @@
-"""Results of a probe: an `AddressReport` for each address, filled in during the round."""
+"""Results of a probe: an `AddressReport` for each address, filled in while the probe runs."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,8 +23,8 @@ class TlsReport(NamedTuple):
 
     Attributes:
         chain: certificates, leaf first, even if rejected.
-        is_client_certificate_asked: None if unknown.
-        asked_for: required host name of the certificate.
+        is_client_certificate_asked: whether the server requests a client certificate; None if unknown.
+        asked_for: host name that the certificate must have.
     """
 
     version: str
@@ -47,9 +47,10 @@ class ClusterView(NamedTuple):
     """The cluster as one broker describes it.
 
     Attributes:
-        controller_id: leader of the quorum of controllers, or the controller of a cluster with ZooKeeper. NO_NODE: none
-            known; None: not reported.
-        brokers, fenced: active brokers, and brokers without heartbeats.
+        controller_id: leader of the KRaft controllers, or the controller of a cluster with ZooKeeper. NO_NODE if there
+            is none; None if not reported.
+        brokers: active brokers.
+        fenced: registered brokers without heartbeats.
     """
 
     cluster_id: str | None
@@ -63,15 +64,16 @@ class ClusterView(NamedTuple):
 
 
 class AddressReport:
-    """An address of a server; readers see the current state.
+    """An address of a server; it always shows the current state.
 
     Attributes:
-        advertised: found in metadata rather than given.
+        advertised: whether it was found in metadata, not given.
         phases_ms: duration of each completed phase.
-        phase, limit_ms: current phase, and the connect timeout; METADATA until its response, then READY.
+        phase: current phase; METADATA until the response to Metadata, then READY.
+        limit_ms: connect timeout.
         error: cause of the failure, if any.
-        is_done: received the last response or failed.
-        answers_as: id of the broker that responded, if known.
+        is_done: whether the last response has arrived or the address has failed.
+        answers_as: id of the responding broker, if known.
         idle: result of the idle test, if any.
     """
 
@@ -114,13 +116,13 @@ class AddressReport:
         self.idle: IdleReport | None = None
         self.answers_as: int | None = None
         self.attempts = 1
-        """Number of times the address was dialed."""
+        """Number of attempts to connect to the address."""
         self.works_with = ""
         """Security protocol with which a second attempt succeeded."""
 
     @property
     def is_ready(self) -> bool:
-        """Return whether handshake and Metadata request succeeded."""
+        """Whether the handshake and the Metadata request succeeded."""
         return self.error is None and self.phase is Phase.READY
 
     @property
@@ -133,13 +135,13 @@ class AddressReport:
 
     @property
     def broker(self) -> Node | None:
-        """The responding broker as advertised; None if unknown."""
+        """The responding broker with its advertised address; None if unknown."""
         brokers = self.view.brokers if self.view is not None else ()
         return next((broker for broker in brokers if broker.node_id == self.answers_as), None)
 
 
 def reports_of_addresses(reports: list[AddressReport], found: AddressReport, addresses: int) -> list[AddressReport]:
-    """Return the report of a DNS query and new ones after it, one for each address."""
+    """Return one report per address: the report of the DNS query, and new reports, which are inserted after it."""
     more = [
         AddressReport(
             found.target, advertised=found.advertised, started_at_ms=found.started_at_ms, limit_ms=found.limit_ms
@@ -158,7 +160,7 @@ class ReplicaReport(NamedTuple):
     """Replicas of all partitions that this client may describe.
 
     Attributes:
-        leads, has: number of partitions that each broker leads, and has replicas of.
+        leads, has: by broker id, the number of partitions that it leads, and of which it has a replica.
         under_replicated: partitions with replicas that are not in sync.
     """
 
@@ -169,9 +171,11 @@ class ReplicaReport(NamedTuple):
 
 
 class CoordinatorReport(NamedTuple):
-    """Coordinator of a group; neither `node` nor `error` without a response.
+    """Coordinator of a group; without a response, it has neither `node` nor `error`.
 
-    `partition` of __consumer_offsets has the group, `leader_id` leads it; None if unknown.
+    Attributes:
+        partition: partition of __consumer_offsets for the group; None if unknown.
+        leader_id: leader of this partition; None if unknown.
     """
 
     group_id: str

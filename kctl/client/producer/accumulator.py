@@ -1,7 +1,7 @@
-"""Accumulator: queues of records by partition, and the batches cut from them. It makes every change of the queues.
+"""Accumulator: queues of records by partition, and the batches made from them. No other class changes the queues.
 
-Runs are encoded when their batch is about to be sent, to fill it; only runs that fill a batch arrive encoded. Owned by
-the network loop; does no I/O.
+A run (`RecordRun`) is encoded when its batch is about to be sent, to fill the batch. Only runs that fill a batch arrive
+encoded. The network loop owns the accumulator, which does no I/O.
 """
 
 from collections import deque
@@ -50,9 +50,9 @@ class Accumulator:
         self._queues: dict[str, dict[int, PartitionQueue]] = {}
         self._active: dict[PartitionQueue, None] = {}
         self.is_linger_over = False
-        """Batches are sent without linger.ms: a flush, close, commit or a sender waiting for memory needs them."""
+        """Whether to send batches without linger.ms, for a flush, close, commit, or a sender that waits for memory."""
         self.is_filling = False
-        """Only full batches are sent, because more posted records are about to be added."""
+        """Whether to send only full batches, because more posted records are about to be added."""
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class Accumulator:
         queue.put(run)
 
     def active(self) -> list[PartitionQueue]:
-        """Return nonempty queues, least recently served first."""
+        """Return the nonempty queues, starting with the least recently served."""
         return list(self._active)
 
     def served(self, queue: PartitionQueue) -> None:
@@ -104,7 +104,7 @@ class Accumulator:
         return queue.expires_at_ms(self._delivery_timeout_ms)
 
     def look(self, now_ms: int) -> tuple[list[PartitionQueue], int]:
-        """Return the due queues, and when another is due or a record expires."""
+        """Return the due queues, and the time at which another queue is due or a record expires."""
         linger_ms, is_linger_over = self._linger_ms, self.is_linger_over
         if self.is_filling:
             linger_ms, is_linger_over = FOREVER_MS, False
@@ -122,14 +122,14 @@ class Accumulator:
         return due, next_ms
 
     def room_bytes(self) -> int:
-        """Return the smallest free space of the batches being filled."""
+        """Return the smallest free space in the batches that are being filled."""
         most_bytes = self._batch_size_bytes - BATCH_OVERHEAD_BYTES
         if not self._active:
             return most_bytes
         return min([room for queue in self._active if (room := queue.room_bytes()) > 0], default=most_bytes)
 
     def topics_awaiting_responses(self, topics: Mapping[str, TopicInfo]) -> frozenset[str]:
-        """Return the topics that can send nothing before a response; none if any queue can send."""
+        """Return the topics that can send nothing before a response, or an empty set if any queue can send."""
         if not self._active:
             return NO_TOPICS
         counts: dict[str, int] = {}
@@ -144,7 +144,7 @@ class Accumulator:
     # --- batches ------------------------------------------------------------------------------------------------------
 
     def next_batch(self, queue: PartitionQueue) -> Batch:
-        """Return the oldest batch not in flight, or a new one; cut it again if above the limit."""
+        """Return the oldest batch not in flight, or a new batch. A batch above the limit is split."""
         batch = queue.next_frozen()
         if batch is None:
             return self.freeze(queue)
@@ -155,7 +155,7 @@ class Accumulator:
         return queue.next_frozen() or self.freeze(queue)
 
     def freeze(self, queue: PartitionQueue) -> Batch:
-        """Encode waiting runs as the next batch, and queue it."""
+        """Encode waiting runs as the next batch, and append it to the queue."""
         sequence = queue.sequence
         base_sequence = sequence.next_sequence if queue.is_idempotent else NO_SEQUENCE
         batch, ratio = self._cut(queue, queue.runs, queue.batch_size_bytes, base_sequence)
@@ -170,7 +170,7 @@ class Accumulator:
         return batch
 
     def split(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut a batch that the broker found too large, keeping sequence numbers, and lower the limit."""
+        """Split a batch that was too large for the broker, keeping the sequence numbers, and lower the limit."""
         queue.limit.refused(batch.size_bytes)
         queue.ratio = 1.0
         self.ratios.reset(queue.topic_partition.topic)
@@ -178,7 +178,7 @@ class Accumulator:
         queue.replace(batch, self._pieces(queue, batch.runs, queue.limit.bytes, batch.base_sequence))
 
     def _cut_again(self, queue: PartitionQueue, batch: Batch) -> None:
-        """Cut again a batch that is in no log, without its expired records."""
+        """Split a batch that no log contains, leaving out expired records."""
         pieces = self._pieces(queue, batch.pending(), queue.batch_size_bytes, batch.base_sequence)
         for piece in pieces:
             piece.retry_at_ms, piece.last_error, piece.failures = batch.retry_at_ms, batch.last_error, batch.failures
@@ -192,7 +192,7 @@ class Accumulator:
         self._complete(queue, [(batch.pending(), outcome)])
 
     def fail(self, queue: PartitionQueue, batch: Batch, error: KafkaError) -> None:
-        """Fail a batch that is not in flight, and renumber later ones if possible."""
+        """Fail a batch that is not in flight, and renumber later batches if possible."""
         outcome = batch.failure(error)
         queue.drop(batch)
         self._complete(queue, [(batch.pending(), outcome)])
@@ -205,7 +205,7 @@ class Accumulator:
             self._complete(queue, [(waiting, Outcome(error))])
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record with `error`, or `unsent` if it was never sent."""
+        """Fail all records with `error`, or with `unsent` if they were never sent."""
         unsent = unsent or error
         for queue in self.active():
             waiting = queue.pop_all()
@@ -214,7 +214,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Begin an epoch after a gap; fail batches that may be written, to avoid duplicates."""
+        """Start an epoch after a gap; batches that may be written fail, to avoid duplicates."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)
@@ -222,8 +222,9 @@ class Accumulator:
         self._counters.epochs_begun += 1
 
     def expire(self, queue: PartitionQueue, now_ms: int, timed_out: TimedOut) -> None:
-        """Fail late records of a queue; `timed_out` gets the queue, the batch (None: waiting records) and the first
-        late run.
+        """Fail the expired records of a queue.
+
+        Args: timed_out: returns the error for a queue, a batch (None for waiting records), and its first expired run.
         """
         late: list[tuple[Batch | None, list[RecordRun]]] = [
             (batch, batch.pop_expired(now_ms, self._delivery_timeout_ms)) for batch in queue.batches
@@ -254,7 +255,7 @@ class Accumulator:
             self._deliveries.finish(runs, outcome)
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) record counts by partition as if all failed now."""
+        """Return the numbers of records that would be failed and unknown if all failed now, by partition."""
         found = {}
         for queue in self._active:
             failed, unknown = queue.queued_count, 0
@@ -287,7 +288,6 @@ class Accumulator:
     def _cut(
         self, queue: PartitionQueue, waiting: deque[RecordRun], limit_bytes: int, base_sequence: int
     ) -> tuple[Batch, float]:
-        """Build a batch from the front of `waiting`: at least one row, up to the limit."""
         builder = self._encoded(waiting[0], limit_bytes)
         if builder is None:
             builder = RecordBatchBuilder(self._compression, self._level, limit_bytes, expected_ratio=queue.ratio)

@@ -1,7 +1,7 @@
 """Batch: records of one partition, encoded once and sent until their result is known.
 
-Brokers recognize retries by unchanged records; sequence numbers may change only while the batch is in no log. Records
-keep their own deadlines. Owned by the network loop.
+Brokers recognize a retry by its unchanged records. Sequence numbers may change only while no log contains the batch.
+Records keep their own deadlines. The network loop owns batches.
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ def count_of(runs: Iterable[RecordRun]) -> int:
 
 
 class Batch:
-    """A frozen batch.
+    """A batch whose records no longer change.
 
     Attributes:
-        limit_bytes: batch limit under which it was made.
-        failures: failed attempts, except waits for an earlier batch.
-        node_id: broker of the last send.
-        is_in_flight: sent, with neither a response nor a lost connection.
-        may_be_written: by an earlier attempt.
+        limit_bytes: batch limit when it was made.
+        failures: failed attempts, without waits for an earlier batch.
+        node_id: broker of the last attempt.
+        is_in_flight: whether the last attempt has no response yet.
+        may_be_written: whether an earlier attempt may have been written.
     """
 
     __slots__ = (
@@ -73,7 +73,7 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Size for the broker's limit: the smaller of compressed and plain size."""
+        """Size that counts for the broker's limit: the smaller of compressed and plain size."""
         return min(self.plain_bytes, self.encoded_bytes)
 
     def sent(self, node_id: int) -> None:
@@ -87,12 +87,12 @@ class Batch:
         self.retry_at_ms = retry_at_ms
 
     def held_back(self, error: KafkaError) -> None:
-        """Retry after the missing earlier batch, without counting a failure."""
+        """Record that the batch must follow a missing earlier batch; no failure is counted."""
         self.last_error = error
         self.retry_at_ms = 0
 
     def renumber(self, producer_id: int, epoch: int, base_sequence: int) -> None:
-        """Replace the sequence numbers of a batch that is in no log."""
+        """Replace the sequence numbers of a batch that no log contains."""
         assert not self.is_in_flight
         assert not self.may_be_written
         head, body = self.data.head, self.data.body
@@ -109,7 +109,7 @@ class Batch:
     def pop_expired(self, now_ms: int, delivery_timeout_ms: int) -> list[RecordRun]:
         """Return newly expired records.
 
-        Differs: in Java the whole batch expires with its first record.
+        Differs: in Java, the whole batch expires with its first record.
         """
         first = self._next_expiry
         while self._next_expiry < len(self.runs):
@@ -131,7 +131,7 @@ class Batch:
 
     @property
     def is_unknown(self) -> bool:
-        """Return whether an attempt may have been written."""
+        """Whether an attempt may have been written."""
         return self.is_in_flight or self.may_be_written
 
     def failure(self, error: KafkaError) -> Outcome:

@@ -1,7 +1,7 @@
-"""BatchCompressor: a helper thread that compresses batches while send_columns encodes the next ones.
+"""BatchCompressor: helper thread that compresses batches while send_columns encodes the next ones.
 
-Runs join their queue uncompressed; the helper wakes the network thread when a batch is due. If one already waits for
-the helper, callers compress their own.
+Runs join their queue uncompressed. The helper wakes the network thread when a batch is compressed. If a batch already
+waits for the helper, callers compress their own batches.
 """
 
 import logging
@@ -24,7 +24,7 @@ class BatchCompressor:
         self._waiter = driver.waiter()
         self._task: Task | None = None
         self._unstarted = [True]
-        """Popped by the thread that starts the helper, so that concurrent senders start only one."""
+        """One entry; only the thread that pops it starts the helper."""
         self._is_over = self._is_busy = False
 
     def compress(self, run: RecordRun) -> None:
@@ -70,6 +70,6 @@ class BatchCompressor:
         self._waiter.notify()
 
     def join(self, timer: Timer) -> None:
-        """Wait for the helper to exit; the deadline applies only while it compresses."""
+        """Wait for the helper to exit. The timer applies only while it compresses a batch."""
         if self._task is not None:
             self._driver.join(self._task, timer.deadline_at_ms if self._is_busy else timer.now_ms + LOOP_GRACE_MS)

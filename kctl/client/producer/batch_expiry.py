@@ -1,6 +1,6 @@
-"""BatchExpiry: fails records when their delivery.timeout.ms passes, with the event that they waited for.
+"""BatchExpiry: fails records when delivery.timeout.ms has passed; the error has the reason of their wait.
 
-Owned by the network loop. Source: KIP-91. Differs: Java's batches expire with their first record.
+The network loop owns it. Source: KIP-91. Differs: Java's batches expire with their first record.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class BatchExpiry:
         return DeliveryTimeout(doing, timeout_ms=self._delivery_timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
 
     def _doing(self, queue: PartitionQueue, batch: Batch | None) -> tuple[str, KafkaError | None]:
-        """Return the event that a batch (None: waiting records) waits for, and the last error."""
+        """Return what a batch (None for waiting records) waits for, and its last error."""
         name = str(queue.topic_partition)
         attempts = 0 if batch is None else batch.attempts
         first = next(iter(queue.batches), None)

@@ -1,12 +1,12 @@
 """BatchLimit: maximum batch size of a partition, learned from its brokers, whose max.message.bytes can change.
 
-Rejected batches lower the limit to the largest accepted one, or to half their size; accepted full batches raise it.
-Each rejected raise doubles the successes needed before the next.
+A rejected batch lowers the limit to the largest proven limit, or to half the size of the batch. Accepted full batches
+raise the limit. Each rejected raise doubles the number of accepted batches that the next raise needs.
 """
 
 MOST_SUCCESSES = 128
 NEAR = 8
-"""The limit is precise enough if a refused size is within one eighth of it."""
+"""The limit is precise enough if the next larger rejected size is within one eighth of it."""
 
 
 class BatchLimit:
@@ -16,19 +16,19 @@ class BatchLimit:
         self.bytes = most_bytes
         self._most_bytes = most_bytes
         self._good_bytes = 0
-        """Largest limit under which a full batch was accepted; 0 if none was."""
+        """Largest limit under which a full batch was accepted; 0 if none."""
         self._refused_bytes = 0
-        """Smallest refused size above it; 0 if unknown."""
+        """Smallest rejected size above the limit; 0 if unknown."""
         self._successes = 0
         self._wanted_successes = 1
 
     @property
     def is_proven(self) -> bool:
-        """Return whether a full batch was accepted under the limit. Until then only one is in flight."""
+        """Whether a full batch was accepted under the limit. Until then, only one batch is in flight."""
         return self.bytes in (self._good_bytes, self._most_bytes)
 
     def refused(self, size_bytes: int) -> None:
-        """Lower the limit after a batch was too large, unless it was above the limit."""
+        """Lower the limit after a batch of `size_bytes` was rejected; ignore a batch above the limit."""
         if size_bytes > self.bytes:
             return
         self._refused_bytes = size_bytes
@@ -41,7 +41,7 @@ class BatchLimit:
             self._good_bytes = 0
 
     def accepted(self, limit_bytes: int, size_bytes: int) -> None:
-        """Count a batch made under `limit_bytes`; enough full ones raise the limit."""
+        """Count an accepted batch that was made under `limit_bytes`; enough full batches raise the limit."""
         if limit_bytes != self.bytes or self.bytes == self._most_bytes or 2 * size_bytes <= self.bytes:
             return
         if self.bytes > self._good_bytes:

@@ -1,4 +1,4 @@
-"""BatchSender: sends due batches to the leaders of their partitions. Owned by the network loop.
+"""BatchSender: sends due batches to the leaders of their partitions. The network loop owns it.
 
 Source: KIP-91, KIP-98, KIP-951; Java's Sender.
 """
@@ -51,12 +51,15 @@ class BatchSender:
         self._request_timeout_ms = config.request_timeout_ms
         self._max_request_size = config.max_request_size
         self.is_over = False
-        """The producer was closed by force and its result returned: later responses change nothing."""
+        """Whether close() was forced and has returned its result; later responses are then ignored."""
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
     def run(self, now_ms: int) -> int:
-        """Send every batch that can be sent; return when the next is due or expires."""
+        """Send every batch that can be sent.
+
+        Returns: time at which the next batch is due or expires.
+        """
         due, next_ms = self._accumulator.look(now_ms)
         ready: dict[int, list[PartitionQueue]] = {}
         for queue in due:
@@ -73,7 +76,7 @@ class BatchSender:
         return next_ms
 
     def _prepare(self, queue: PartitionQueue) -> bool:
-        """Number the next batch if necessary; return whether it can be sent."""
+        """Assign sequence numbers to the queue if necessary; return whether its next batch can be sent."""
         if self._identity is None:
             return True
         if queue.needs_restart:
@@ -85,9 +88,9 @@ class BatchSender:
         return not queue.is_empty
 
     def _ready_leader(self, queue: PartitionQueue, ready: Container[int], now_ms: int) -> int:
-        """Return the leader if it accepts requests; otherwise start to connect or update metadata.
+        """Return the leader if it accepts requests; otherwise return NO_NODE, and connect or update metadata.
 
-        Args: ready: brokers found ready in this turn.
+        Args: ready: brokers that were ready earlier in this turn.
         """
         leader_id = self._client.metadata.cluster.leader_id(*queue.topic_partition)
         if leader_id == NO_NODE:
@@ -106,8 +109,9 @@ class BatchSender:
         return NO_NODE
 
     def _send_to(self, node_id: int, queues: list[PartitionQueue], now_ms: int) -> int:
-        """Send batches until no queue is due or the broker is busy; return the next due time. Served queues move to
-        the end.
+        """Send batches until no queue is due or the broker is busy; queues with a sent batch move to the end.
+
+        Returns: time at which the next batch is due.
         """
         line = queues
         next_ms = FOREVER_MS
@@ -182,7 +186,7 @@ class BatchSender:
                 self._responses.handle(entry.queue, entry.batch, response)
 
     def _learn_leaders(self, entries: list[Sent], found: list[BatchResponse], produced: ProduceResponse) -> None:
-        """Adopt the new leaders in the response. Source: KIP-951."""
+        """Adopt the new leaders that the response names. Source: KIP-951."""
         named: dict[TopicPartition, NamedLeader] = {}
         places: dict[TopicPartition, int] = {}
         for at, (entry, response) in enumerate(zip(entries, found, strict=True)):
@@ -216,7 +220,7 @@ def _produce_request(
 
 
 def _max_version(request: ProduceRequest, limit: int | None = None) -> int | None:
-    """Return the highest version that topic ids and transaction protocol allow; None: any."""
+    """Return the highest Produce version that topic ids and the transaction protocol allow; None for any."""
     if limit is not None and limit <= NAMED_TOPICS_VERSION:
         return limit
     return NAMED_TOPICS_VERSION if any(topic.topic_id == NO_TOPIC_ID for topic in request.topic_data) else limit

@@ -1,8 +1,8 @@
-"""BufferMemory: buffer.memory, acquired by senders in call order and released by the network thread.
+"""BufferMemory: buffer.memory, which senders acquire in the order of their calls and the network thread releases.
 
-`_acquired` changes under a lock; `_released` belongs to the network thread. No function is called under the lock:
-CPython runs signal handlers after calls, and a handler that sends would deadlock. Between two assignments it runs none,
-so `holds_memory` makes interrupted calls reversible.
+`_acquired` changes under a lock; `_released` belongs to the network thread. No function is called under the lock,
+because CPython runs signal handlers after calls, and a handler that sends would deadlock. CPython runs no handler
+between two assignments, so `holds_memory` is always correct and an interrupted call can be undone.
 
 Source: Java's BufferPool, which has the same order.
 """
@@ -19,7 +19,7 @@ from kctl.client.runtime import Driver, Waiter
 class Holder(Protocol):
     size_bytes: int
     holds_memory: bool
-    """True while the sender must release the memory, until the record is posted to the loop."""
+    """Whether the sender must release the memory; false after the record is posted to the loop."""
 
 
 class _Waiting(NamedTuple):
@@ -43,7 +43,7 @@ class BufferMemory:
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether a sender waits; batches are then sent without linger."""
+        """Whether a sender waits for memory; batches are then sent without linger."""
         return bool(self._queue)
 
     @property
@@ -60,12 +60,12 @@ class BufferMemory:
             return True
 
     def acquire(self, holder: Holder, deadline_at_ms: int, nudge: Callable[[], bool]) -> bool:
-        """Wait for memory until the deadline; return whether it was acquired. Not on the loop.
+        """Wait for memory until the deadline; return whether it was acquired. Not for the network loop.
 
-        Otherwise the caller calls `withdraw`. A signal handler that sends inherits the queue position of the
-        interrupted call.
+        If not, the caller calls `withdraw`. A signal handler that sends gets the queue position of the interrupted
+        call.
 
-        Args: nudge: wakes the loop; returns False when it has ended.
+        Args: nudge: wakes the loop; returns False if the loop has ended.
         """
         caller = self._driver.caller()
         interrupted = [waiting for waiting in list(self._queue) if waiting.caller == caller]
@@ -97,7 +97,7 @@ class BufferMemory:
                 self._queue.remove(waiting)
 
     def withdraw(self, holder: Holder) -> None:
-        """Leave the queue and release a record's memory; any thread."""
+        """Leave the queue and release the memory of a record; any thread."""
         self._leave_queue(holder)
         with self._lock:
             if holder.holds_memory:
@@ -106,7 +106,7 @@ class BufferMemory:
         self._wake_first()
 
     def release(self, size_bytes: int) -> None:
-        """Release memory and wake the first queued sender; the loop only."""
+        """Release memory and wake the first waiting sender; the loop only."""
         self._released += size_bytes
         assert self._released <= self._acquired
         self._wake_first()

@@ -1,8 +1,7 @@
-"""CompressionRatios: expected compressed over plain size by topic, to fill compressed batches. Owned by the network
-loop.
+"""CompressionRatios: expected ratio of compressed to plain size by topic, to fill batches. The network loop owns it.
 
-Source: KIP-126; Java's CompressionRatioEstimator. Differs: batches have at most max.request.size of plain records, so
-wrong estimates make no batch too large for a request.
+Source: KIP-126; Java's CompressionRatioEstimator. Differs: the plain records of a batch have at most max.request.size,
+so a wrong estimate makes no batch too large for a request.
 """
 
 from kctl.client.config import ProducerConfig
@@ -10,7 +9,7 @@ from kctl.client.config import ProducerConfig
 _IMPROVING_STEP = 0.005
 _DETERIORATING_STEP = 0.05
 _MARGIN = 1.05
-"""Safety factor: batches are cut as if they compressed this much worse than estimated."""
+"""Safety factor by which batches are assumed to compress worse than estimated."""
 
 
 class CompressionRatios:
@@ -20,11 +19,11 @@ class CompressionRatios:
         self._ratios: dict[str, float] = {}
 
     def expected(self, topic: str) -> float:
-        """Return the ratio used to cut a batch; 1.0 before the first batch."""
+        """Return the ratio to assume for the next batch; 1.0 before the first batch."""
         return min(1.0, max(self._least, self._ratios.get(topic, 1.0) * _MARGIN))
 
     def observe(self, topic: str, ratio: float) -> None:
-        """Adjust the estimate: slowly toward better compression, fast toward worse."""
+        """Adjust the estimate: slowly if compression improves, quickly if it worsens."""
         if not self._is_compressed:
             return
         current = self._ratios.get(topic, 1.0)

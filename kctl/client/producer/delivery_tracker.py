@@ -1,4 +1,4 @@
-"""DeliveryTracker: counts accepted and finished records, and completes futures. Owned by the network loop."""
+"""DeliveryTracker: counts accepted and finished records, and completes futures. The network loop owns it."""
 
 import logging
 from collections import deque
@@ -24,7 +24,12 @@ T = TypeVar("T", SendFuture, SettledRows)
 
 
 class _Flush(NamedTuple):
-    """A pending flush: its last group, and all groups with their first entry to report."""
+    """A pending flush.
+
+    Attributes:
+        last: last group whose records the flush waits for.
+        groups: groups to report, each with the index of its first unreported failures.
+    """
 
     mark: FlushMark
     last: FlushGroup
@@ -43,8 +48,9 @@ class _Counts:
         """Counts at the end of the previous transaction."""
 
     def result(self, failed: int = 0, unknown: int = 0, *, is_aborted: bool) -> PartitionResult:
-        """Return the counts plus outstanding records; with `is_aborted`, the present transaction's records count as
-        aborted.
+        """Return the counts with outstanding records added.
+
+        Args: is_aborted: whether the records of the current transaction count as aborted.
         """
         failed, unknown, before = self.failed + failed, self.unknown + unknown, self.before
         if not is_aborted:
@@ -75,18 +81,20 @@ class DeliveryTracker:
         self._memory = memory
         self._counters = counters
         self.open_group = FlushGroup()
-        """The group of records that are accepted now."""
+        """Group of the records that are being accepted."""
         self._groups: deque[FlushGroup] = deque([self.open_group])
-        """Oldest first; the last one is the open group."""
+        """Groups, oldest first; the last one is `open_group`."""
         self._flushes: deque[_Flush] = deque()
         self._results: dict[TopicPartition, _Counts] = {}
         self.on_failure: Callable[[Outcome], None] | None = None
-        """Called with each failure before callbacks run, so that a transaction cannot commit without its records."""
+        """Function that gets each failure before callbacks run, so that no transaction commits without the failed
+        records.
+        """
         self.running_callback: SendFuture | SettledRows | None = None
         """Record or rows whose callback is running."""
         self.outstanding = 0
         self.steps = 0
-        """Counter that grows with every record counted in or reported; shows progress."""
+        """Counter that grows with every accepted or reported record, to show progress."""
 
     @property
     def is_flushing(self) -> bool:
@@ -102,7 +110,7 @@ class DeliveryTracker:
         self.steps += count
 
     def finish(self, runs: Sequence[RecordRun], outcome: Outcome) -> None:
-        """Complete runs of one partition in order, counting before callbacks run."""
+        """Complete runs of one partition in order. All records are counted before callbacks run."""
         if not runs:
             return
         size_bytes = total = 0
@@ -161,7 +169,7 @@ class DeliveryTracker:
     # --- flush --------------------------------------------------------------------------------------------------------
 
     def flush(self, mark: FlushMark) -> None:
-        """Finish the mark when every record accepted so far is done."""
+        """Finish the flush when every record accepted so far is done."""
         firsts = [(group, len(group.failures) - 1) for group in self._groups]
         self._flushes.append(_Flush(mark, self._groups[-1], firsts))
         self.open_group = FlushGroup()
@@ -169,7 +177,7 @@ class DeliveryTracker:
         self._finish_flushes()
 
     def expire_flushes(self, now_ms: int, cause: KafkaError | None, account_of: Callable[[FlushMark], Account]) -> None:
-        """Fail late flushes, with the number of undelivered records."""
+        """Fail flushes whose deadline has passed, with the number of undelivered records."""
         for flush in [flush for flush in self._flushes if flush.mark.timer.deadline_at_ms <= now_ms]:
             mark = flush.mark
             self._flushes.remove(flush)
@@ -208,7 +216,7 @@ class DeliveryTracker:
     def _take_report(self, flush: "_Flush") -> tuple[int, int]:
         """Return the numbers of outstanding and failed records of a flush, and mark the failures as reported.
 
-        Each flush that waits for a record reports its failure, unless the program knows it from a future or callback.
+        Each flush that waited for a record reports its failure, unless the program knows it from a future or callback.
         """
         outstanding = failed = 0
         error: KafkaError | None = None
@@ -224,7 +232,7 @@ class DeliveryTracker:
         return outstanding, failed
 
     def forget_failures(self) -> None:
-        """Mark failures as reported, so that later flushes omit them."""
+        """Mark failures as reported, so that later flushes leave them out."""
         for group in self._groups:
             group.report()
         self._flushes = deque(
@@ -233,8 +241,9 @@ class DeliveryTracker:
         )
 
     def unreported(self) -> tuple[int, KafkaError | None]:
-        """Return the number of outstanding or failed records that the program does not know, and the first error;
-        any thread.
+        """Return the number of records without a result or with a failure unknown to the program, and the first error.
+
+        Any thread.
         """
         records, error = 0, None
         for group in self._groups.copy():
@@ -250,13 +259,16 @@ class DeliveryTracker:
     # --- counts -------------------------------------------------------------------------------------------------------
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Assign the records since the previous transaction to one that ended; later flushes omit their failures."""
+        """Assign the records since the previous transaction to the ended one; later flushes omit their failures."""
         self.forget_failures()
         for counts in self._results.values():
             counts.end_transaction(is_aborted=is_aborted)
 
     def result(self, outstanding: Mapping[TopicPartition, tuple[int, int]], *, is_aborted: bool = False) -> CloseResult:
-        """Return the counts, with (failed, unknown) outstanding records by partition."""
+        """Return the counts of all records.
+
+        Args: outstanding: numbers of outstanding records to count as failed and as unknown, by partition.
+        """
         for key in outstanding.keys() - self._results.keys():
             self._results[key] = _Counts(self._counters.of_topic(key.topic))
         parts = {

@@ -1,5 +1,5 @@
-"""Delivery of one record, or of all records of a send_columns call: completed once by the network loop, read by
-application threads.
+"""Delivery of one record, or of all records of a send_columns call. The network loop completes it, application threads
+read it.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -27,7 +27,7 @@ class FutureWaits(Protocol):
 
 
 Callback = Callable[[SendFuture], None]
-"""Called on the network loop with the finished future; must not block, and may send further records."""
+"""Function that gets the finished future on the network loop. It must not block, and may send further records."""
 
 
 @final
@@ -35,8 +35,8 @@ class SettledRows(NotCopied):
     """Rows of one send_columns call that went to one partition, with their result.
 
     Attributes:
-        created_at_ms: acceptance time.
-        first, end: half-open range of rows in the columns.
+        created_at_ms: time of acceptance.
+        first, end: half-open range of the rows in the columns.
     """
 
     __slots__ = ("_rows", "created_at_ms", "end", "first", "outcome", "topic_partition")
@@ -63,7 +63,7 @@ class SettledRows(NotCopied):
         return self.end - self.first
 
     def records(self) -> Iterator[ProducerRecord]:
-        """Yield the rows; partition is NO_PARTITION if none was chosen."""
+        """Yield the rows; their partition is NO_PARTITION if none was chosen."""
         rows, (topic, partition) = self._rows(), self.topic_partition
         for at in range(self.first, self.end):
             yield ProducerRecord(
@@ -80,14 +80,17 @@ class SettledRows(NotCopied):
 
 
 RowsCallback = Callable[[SettledRows], None]
-"""Called on the network loop with rows whose result is known; the rules of Callback apply."""
+"""Function that gets rows with a known result on the network loop; the rules of `Callback` apply."""
 
 
 @final
 class ColumnsFuture(NotCopied):
     """Future of a `send_columns` call; each record is delivered or fails by its deadline.
 
-    Attributes: `count`: records of the call; `delivered`, `undelivered`: records whose result is known.
+    Attributes:
+        count: number of records in the call.
+        delivered: number of delivered records.
+        undelivered: number of records that were not delivered.
     """
 
     __slots__ = (
@@ -135,20 +138,19 @@ class ColumnsFuture(NotCopied):
         return self.outcome is not None
 
     def add_done_callback(self, callback: "Callable[[ColumnsFuture], object]") -> None:
-        """Call a function with this future when every result is known; see SendFuture."""
+        """Call a function with this future when all results are known; see SendFuture."""
         call_when_done(self, callback)
 
     def __await__(self) -> Generator[Any, None, int]:
-        """Wait in an asyncio coroutine, as `result` does; cancelling does not affect the records."""
+        """Wait in an asyncio coroutine, as `result` does. Cancellation of the coroutine does not affect the records."""
         return await_result(self)
 
     def result(self, timeout: float | timedelta | None = None) -> int:
-        """Return the number of records when all are acknowledged.
+        """Wait until all records are acknowledged, and return their number.
 
-        Args: timeout: seconds; None waits for the records' own deadline.
-
+        Args: timeout: seconds; None waits until the deadline of each record.
         Raises:
-            UndeliveredError: number of undelivered records, and the first error.
+            UndeliveredError: some records were not delivered; it has their number and the first error.
             ResultTimeout: some results are not known yet; delivery continues.
             IllegalStateError: called in a callback, which would deadlock.
         """
@@ -158,7 +160,7 @@ class ColumnsFuture(NotCopied):
         return self.count
 
     def exception(self, timeout: float | timedelta | None = None) -> UndeliveredError | None:
-        """Return the error of undelivered records, or None if all are delivered; waits and raises as `result` does."""
+        """Wait as `result` does; return the error of undelivered records, or None if all are delivered."""
         if self.outcome is None:
             self.mailbox.wait_for(self, to_timeout_ms(timeout, FOREVER_MS))
         handled, self._failures = self._failures, []
@@ -175,8 +177,9 @@ class ColumnsFuture(NotCopied):
 
 
 class Failures:
-    """Undelivered records of a FlushGroup between two flush reports; `handled`: known to the program from futures or
-    callbacks.
+    """Undelivered records of a FlushGroup between two flush reports.
+
+    Attributes: handled: number of records whose failure the program knows from futures or callbacks.
     """
 
     __slots__ = ("count", "error", "handled")
@@ -199,7 +202,7 @@ class Failures:
 
 
 class FlushGroup:
-    """Records sent between two flushes; each flush report starts a new entry of `failures`."""
+    """Records sent between two flushes; `failures` gets a new entry with each flush report."""
 
     __slots__ = ("failures", "outstanding")
 
@@ -208,7 +211,7 @@ class FlushGroup:
         self.failures = [Failures()]
 
     def unhandled_since(self, entry: int) -> tuple[int, KafkaError | None]:
-        """Return the number of unhandled failures from an entry on, and the first error."""
+        """Return the number of failures that the program does not know, from entry `entry` on, and the first error."""
         unhandled, error = 0, None
         for failures in self.failures[entry:]:
             if failures.unhandled:

@@ -1,4 +1,4 @@
-"""Columns of one send_columns call, checked as a whole and divided into runs of about a batch."""
+"""Columns of one send_columns call, checked as a whole and divided into runs of about one batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -33,16 +33,16 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ROW_BYTES: Final = ENCODED_OVERHEAD_BYTES + 2
-"""Upper estimate of a row's size in a batch without its contents, so that a run that fills a batch is not cut again."""
+"""Upper estimate of a row's size in a batch without its contents, so that a run never exceeds its batch."""
 
 _KEYED_RUN_BATCHES: Final = 4
-"""Maximum size, in batches, of a run of keyed rows, which is divided among partitions before it joins their queues."""
+"""Maximum size, in batches, of a run of keyed rows, which is later divided among partitions."""
 
 
 class RowLimits(NamedTuple):
-    """Size limits of a run: one batch, and at most half of `buffer_memory_bytes`.
+    """Size limits of a run: one batch, and a part of buffer.memory.
 
-    `new_builder` makes batches for packed rows; None: they are treated as objects.
+    Attributes: new_builder: makes batches for packed rows; None if packed rows are handled as objects.
     """
 
     batch_size_bytes: int
@@ -59,7 +59,7 @@ def given_rows(
     limits: RowLimits,
     now_ms: int,
 ) -> "GivenColumns | GivenPacked":
-    """Return the checked rows of a send_columns call; raises as GivenColumns."""
+    """Return the checked rows of a send_columns call. Raises: TypeError, ValueError: as GivenColumns."""
     if headers is None and timestamps_ms is None and limits.new_builder is not None:
         packed = _packed(values, keys)
         if packed is not None:
@@ -81,7 +81,7 @@ def _packed(values: Sequence[Content], keys: Sequence[Content] | None) -> Lines 
 
 
 class GivenPacked:
-    """Lines or packed rows, with the interface of GivenColumns; large runs are encoded without an object per row."""
+    """Lines or packed rows, with the interface of GivenColumns. Large runs are encoded without an object per row."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class GivenPacked:
         return self._packed.row_bytes(row) + MEMORY_OVERHEAD_BYTES
 
     def first_larger_than(self, limit_bytes: int) -> int:
-        """Return the first row that needs more memory, which must exist."""
+        """Return the first row that needs more memory than the limit; such a row must exist."""
         return next(row for row in range(self.count) if self.memory_bytes(row) > limit_bytes)
 
     def runs(self, future: ColumnsFuture, partition: int) -> Iterator[RecordRun]:
@@ -127,7 +127,7 @@ class GivenPacked:
             at = end
 
     def _even_room_bytes(self) -> int:
-        """Return a size that fills all batches about equally, the last at least half."""
+        """Return a run size that fills all batches about equally."""
         packed, count = self._packed, self.count
         total_bytes = packed.content_bytes(0, packed.behind, count) + _ROW_BYTES * count
         batches = -(-total_bytes // self._room_bytes)
@@ -145,9 +145,8 @@ class GivenPacked:
 class GivenColumns:
     """Columns of one send_columns call, checked before any row is accepted.
 
-    Attributes: `largest_bytes`: memory of the largest row, -1 without rows.
-
-    Raises: TypeError, ValueError: with the row and the invalid value.
+    Attributes: largest_bytes: memory of the largest row; -1 without rows.
+    Raises: TypeError, ValueError: a row is invalid; the message has the row and the value.
     """
 
     def __init__(
@@ -229,7 +228,6 @@ def _timestamps(column: Sequence[int | datetime | None], now_ms: int) -> list[in
 
 
 def _each_row(taken: Callable[[T], R], column: Sequence[T]) -> list[R]:
-    """Return the result for each row; TypeError and ValueError get the row number."""
     found: list[R] = []
     for row, each in enumerate(column):
         try:

@@ -1,6 +1,6 @@
-"""ProducerIdentity: producer id for idempotence, replaced when its epochs are used up. Owned by the network loop.
+"""ProducerIdentity: producer id for idempotence, which any broker assigns. The network loop owns it.
 
-Source: KIP-98; any broker assigns these ids.
+Source: KIP-98.
 """
 
 from typing import Protocol
@@ -20,7 +20,9 @@ from kctl.client.requests.retry import PRODUCER_ID, RetryPause
 class Identity(Protocol):
     """Identity of the producer in its requests.
 
-    `transactional_id` is None without transactions; `error` is fatal: no producer id will follow.
+    Attributes:
+        transactional_id: None without transactions.
+        error: reason why no producer id will be assigned, or None.
     """
 
     transactional_id: str | None
@@ -31,15 +33,15 @@ class Identity(Protocol):
 
     @property
     def produce_max_version(self) -> int | None:
-        """Highest allowed Produce version; None: any."""
+        """Highest allowed Produce version; None for any."""
         ...
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Assign the producer id to the sequence; return whether batches can be sent."""
+        """Give the producer id to the sequence; return whether batches can be sent."""
         ...
 
     def run(self, now_ms: int) -> int:
-        """Request an id if needed; return the time of the next call."""
+        """Request a producer id if needed; return the time of the next call."""
         ...
 
 

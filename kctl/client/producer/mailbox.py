@@ -26,7 +26,7 @@ class RecordRefused(NamedTuple):
 
 
 class TopicWait(Call):
-    """Wait until the topic's partitions are known, or until `partition` is known to exist or not."""
+    """Wait until the topic's partitions are known, or until it is known whether `partition` exists."""
 
     __slots__ = ("partition", "topic")
 
@@ -39,11 +39,12 @@ class TopicWait(Call):
 
 
 class FlushMark(Call):
-    """Send all earlier records without lingering, and finish when all are done.
+    """Send all earlier records without linger, and finish when their results are known.
 
     Attributes:
-        time_mark: taken when the loop received this call.
-        failed, first_error: number of failed records reported, and the first error.
+        time_mark: clock reading when the loop received this call.
+        failed: number of failed records that the flush reports.
+        first_error: error of the first failed record.
     """
 
     __slots__ = ("failed", "first_error", "time_mark")
@@ -58,12 +59,14 @@ class FlushMark(Call):
 
 
 LONGEST_SLEEP_MS = 100
-"""Maximum loop sleep with posted records: metrics() counts only records that the loop has taken."""
+"""Maximum time that the loop sleeps with posted records, because metrics() counts records only after the loop takes
+them.
+"""
 
 Event = list[SendFuture] | RecordRun | WatchFuture | RecordRefused | CallInterrupted | Call
-"""An event as the loop takes it from the mailbox."""
+"""Event that the loop takes from the mailbox."""
 Posted = SendFuture | Event
-"""An event as application threads post it; `send` records of one partition become lists when taken."""
+"""Event that application threads post. The mailbox joins `send` records of one partition to lists."""
 
 
 class ProducerMailbox(Mailbox[Posted]):
@@ -97,27 +100,29 @@ class ProducerMailbox(Mailbox[Posted]):
         is_linger_over: bool = False,
         awaiting_responses: frozenset[str] = frozenset(),
     ) -> None:
-        """Set the rules for waking the loop: its latest next turn, and the bytes that fit before a batch is full.
+        """Set the rules that decide whether a posted record wakes the loop.
 
-        Posted records do not wake it if they may linger beyond that turn and fill no batch, or if their topic awaits a
-        response.
+        A record does not wake the loop if it may linger beyond the next turn and fills no batch, or if its topic awaits
+        a response.
 
         Args:
-            is_linger_over: no record may linger.
+            next_turn_at_ms: latest time of the next turn.
+            room_bytes: number of bytes that fit before a batch is full.
+            is_linger_over: whether no record may linger.
             awaiting_responses: topics that can send nothing before a response; if nonempty, no other record waits.
         """
         self._next_turn_at_ms, self._room_bytes, self._posted_bytes = next_turn_at_ms, room_bytes, 0
         self._is_linger_over, self._awaiting_responses, self._turn_at_ms = is_linger_over, awaiting_responses, now_ms
 
     def nudge_for_memory(self) -> bool:
-        """Nudge the loop if it can send before a response; return whether it still runs."""
+        """Wake the loop, unless it can send nothing before a response; return whether it still runs."""
         is_futile = self._is_loop_asleep and self._awaiting_responses and not self._posted_bytes
         if is_futile and self.clock.now_ms() - self._turn_at_ms <= LONGEST_SLEEP_MS:
             return not self.is_finished
         return self.nudge()
 
     def posted_records(self) -> int:
-        """Return the number of records still in the mailbox; any thread."""
+        """Return the number of records in the mailbox; any thread."""
         return sum(
             1 if type(event) is SendFuture else event.count
             for event in self._events.copy()
@@ -150,8 +155,8 @@ class ProducerMailbox(Mailbox[Posted]):
         """Wait until the future is done.
 
         Raises:
-            ResultTimeout: the timeout passed first.
-            IllegalStateError: on the loop, in a forked child, or after a bug ended the loop.
+            ResultTimeout: the timeout has passed.
+            IllegalStateError: the caller is the loop or a forked process, or a bug ended the loop.
         """
         self.check_process()
         if self.is_on_loop():
@@ -175,7 +180,7 @@ class ProducerMailbox(Mailbox[Posted]):
                 )
 
     def watch(self, future: SendFuture | ColumnsFuture, waiter: DoneCallback) -> None:
-        """Notify the waiter when the future is done; after the loop's end the caller does it."""
+        """Notify the waiter when the future is done. After the end of the loop, the caller waits for this."""
         self.check_process()
         event = WatchFuture(future, waiter)
         self.post(event)
@@ -183,12 +188,12 @@ class ProducerMailbox(Mailbox[Posted]):
             self._wait_for_end(FOREVER_MS)  # the loop completes every record before it ends
 
     def handle(self, count: int) -> None:
-        """Do nothing: the loop has handed over the error."""
+        """Do nothing, because the loop has passed on the error."""
 
     def pop_some(self, most: int) -> list[Event]:
         """Return up to `most` events; records of one partition form a list, in order.
 
-        They pass neither other events nor records without a partition.
+        Records do not overtake other events, or records without a partition.
         """
         events = self._events
         taken: list[Event] = []

@@ -1,6 +1,4 @@
-"""`ProducerMetrics`, and the counters behind it: written by the loop once per batch, read by any thread without a
-lock.
-"""
+"""`ProducerMetrics` and its counters, which the loop writes once per batch. Any thread reads them without a lock."""
 
 import math
 from collections.abc import Mapping
@@ -11,10 +9,12 @@ class TopicMetrics(NamedTuple):
     """Metrics of one topic since the producer was created.
 
     Attributes:
-        records_sent: records put on a connection, each counted once.
+        records_sent: records sent, without retries.
         bytes_sent: compressed bytes of their batches, without retries.
-        batches_retried: repeated sends.
-        records_delivered, records_failed, records_unknown: by result; unlike CloseResult, with aborted transactions.
+        batches_sent: batches sent, without retries.
+        batches_retried: retries of batches.
+        records_delivered, records_failed, records_unknown: records by result. Unlike CloseResult, they include records
+            of aborted transactions.
     """
 
     records_sent: int = 0
@@ -27,19 +27,20 @@ class TopicMetrics(NamedTuple):
 
 
 class ProducerMetrics(NamedTuple):
-    """Totals of a producer and its present state; also readable after close.
+    """Totals and current state of a producer; also readable after close.
 
     Attributes:
         records_sent to records_unknown: sums over all topics; see TopicMetrics.
         requests_sent: Produce requests, with retries.
-        batches_split: batches that the broker found too large.
+        batches_split: batches that were too large for the broker.
         epochs_begun: restarts of a partition's sequence numbers after a lost batch (KIP-360).
-        queue_time_avg_ms, queue_time_max_ms: from send() of a batch's first record to its first sending.
+        queue_time_avg_ms, queue_time_max_ms: time from send() of the first record to the first attempt, by batch.
         throttle_time_ms: total pause requested by brokers.
-        compression_ratio: bytes sent over plain bytes; 1.0 before anything is sent.
-        records_outstanding: accepted and not done.
-        batches_in_flight: sent, without a response yet.
-        buffer_used_bytes, buffer_total_bytes: of buffer.memory.
+        compression_ratio: ratio of sent bytes to plain bytes; 1.0 before anything is sent.
+        records_outstanding: accepted records without a result.
+        batches_in_flight: batches sent, without a response yet.
+        buffer_used_bytes: used part of buffer.memory.
+        buffer_total_bytes: buffer.memory.
         topics: metrics by topic, without records that never got a partition.
     """
 
@@ -64,16 +65,18 @@ class ProducerMetrics(NamedTuple):
     topics: Mapping[str, TopicMetrics]
 
     def by_kafka_name(self) -> dict[str, float]:
-        """Return these metrics by Kafka's names; NaN if nothing was measured.
+        """Return these metrics by Kafka's names. Metrics without a measurement are NaN.
 
         Returns:
-            record-send-total, record-error-total: records sent, and failed or unknown.
-            batch-split-total: batches that the broker found too large.
-            batch-size-avg, compression-rate-avg: compressed bytes of a batch, and their share of its plain bytes.
-            records-per-request-avg: with retries.
-            record-queue-time-avg, record-queue-time-max: from send() to the first sending of a batch, in ms.
-            produce-throttle-time-avg: per Produce request, in ms.
-            buffer-total-bytes, buffer-available-bytes: of buffer.memory.
+            record-send-total: records sent.
+            record-error-total: failed and unknown records.
+            batch-split-total: batches that were too large for the broker.
+            batch-size-avg: compressed bytes per batch.
+            compression-rate-avg: ratio of compressed to plain bytes.
+            records-per-request-avg: records per Produce request; retries count as requests.
+            record-queue-time-avg, record-queue-time-max: time from send() to the first attempt, by batch, in ms.
+            produce-throttle-time-avg: throttle time per Produce request, in ms.
+            buffer-total-bytes, buffer-available-bytes: size and free part of buffer.memory.
 
         Source: Kafka's producer metrics. Differs: counted since the beginning, without time windows.
         """

@@ -1,10 +1,12 @@
 """PartitionQueue: unfinished records of one partition: frozen batches, oldest first, then waiting runs.
 
-Epoch and next sequence belong to the partition, so a gap (a batch failed without a response) starts a new epoch only
-there. Owned by the network loop; only accumulator.py changes it.
+A batch is frozen when its records are encoded. Each partition has its own epoch and sequence numbers, so a gap (a batch
+failed without a response) starts a new epoch for that partition only. The network loop owns the queues; only
+accumulator.py changes them.
 
-Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt only one batch is in flight until it
-is resolved. A broker that may not know the producer gets one batch alone, as it would accept any first sequence.
+Source: KIP-98, KIP-360; Java's TransactionManager. Differs: after a failed attempt, only one batch is in flight until
+its result is known. A broker that may not know the producer gets one batch alone, because it would accept any first
+sequence number.
 """
 
 from collections import deque
@@ -23,13 +25,13 @@ from kctl.client.requests.producer_id import NO_PRODUCER_ID
 
 MAX_EPOCH = 2**15 - 1
 SEQUENCES = 2**31
-"""Sequence numbers range from 0 to 2**31 - 1 and then wrap."""
+"""Sequence numbers range from 0 to 2**31 - 1 and then start again."""
 
 
 class PartitionSequence:
-    """Epoch and next sequence of one partition.
+    """Epoch and next sequence number of one partition.
 
-    `is_proven`: a batch of this epoch was acknowledged. Until then only one may be in flight.
+    Attributes: is_proven: whether a batch of this epoch was acknowledged. Until then, only one batch is in flight.
     """
 
     __slots__ = ("epoch", "is_proven", "next_sequence", "producer_id")
@@ -98,22 +100,22 @@ class PartitionQueue:
         self.topic_partition = topic_partition
         self.limit = BatchLimit(batch_size_bytes)
         self.ratio = 1.0
-        """Expected compressed size over plain size of the next batch."""
+        """Expected ratio of compressed to plain size in the next batch."""
         self.counters = counters
         self.is_idempotent = is_idempotent
         self.runs: deque[RecordRun] = deque()
         self.queued_bytes = 0
-        """buffer.memory of the waiting records."""
+        """Part of buffer.memory that the waiting records use."""
         self.queued_count = 0
         """Number of waiting records."""
         self.batches: deque[Batch] = deque()
         self.sequence = PartitionSequence()
         self.has_gap = False
-        """A batch failed before those in flight, so their sequences may not follow the log."""
+        """Whether a batch failed before those in flight, so their sequence numbers may not follow the log."""
         self.needs_restart = False
-        """The sequences certainly have a gap: a new epoch starts when nothing is in flight."""
+        """Whether sequence numbers have a gap, so a new epoch starts when nothing is in flight."""
         self.needs_numbers = False
-        """A new epoch has started, or waits for a producer id, and frozen batches still have old numbers."""
+        """Whether frozen batches still have the numbers of an earlier epoch or producer id."""
         self._window = window
 
     # --- waiting records ----------------------------------------------------------------------------------------------
@@ -136,16 +138,16 @@ class PartitionQueue:
         return int(self.limit.bytes / self.ratio)
 
     def room_bytes(self) -> int:
-        """Return the estimated free plain bytes of the batch being filled.
+        """Return the estimated free plain bytes of the batch that is being filled.
 
-        Repeats two properties: each turn calls it for each active queue.
+        The code of two properties is repeated, because each turn calls this method for each active queue.
         """
         waiting_bytes = self.queued_bytes - UNENCODED_BYTES * self.queued_count
         return int(self.limit.bytes / self.ratio) - BATCH_OVERHEAD_BYTES - waiting_bytes
 
     @property
     def waiting_batches(self) -> int:
-        """Number of batches not in flight, including the one being filled."""
+        """Number of batches not in flight, including the one that is being filled."""
         frozen = sum(not batch.is_in_flight for batch in self.batches)
         return frozen + -(-self.waiting_bytes // max(self.plain_batch_bytes, 1)) if self.runs else frozen
 
@@ -158,7 +160,7 @@ class PartitionQueue:
         self.queued_count += run.count
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> bool:
-        """Append `send` records to the last waiting run, if possible."""
+        """Append `send` records to the last waiting run; return whether this was possible."""
         size_bytes = self.runs[-1].extend(records, group) if self.runs else 0
         if not size_bytes:
             return False
@@ -194,7 +196,7 @@ class PartitionQueue:
         return None
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
-        """Return when the next batch may be sent; FOREVER_MS: after a response."""
+        """Return the time at which the next batch may be sent; FOREVER_MS if it must wait for a response."""
         if self.batches:
             if self.needs_restart and self.has_in_flight:
                 return FOREVER_MS
@@ -230,7 +232,7 @@ class PartitionQueue:
         return bool(self.batches) and len(self.batches) >= self._present_window() and self.next_frozen() is None
 
     def may_go_to(self, node_id: int) -> bool:
-        """Return whether a batch for this broker cannot overtake one in flight to another."""
+        """Return whether a batch for this broker cannot overtake a batch in flight to another broker."""
         if not self.is_idempotent and self._window > 1:
             return True
         return all(batch.node_id == node_id for batch in self.batches if batch.is_in_flight)
@@ -251,9 +253,10 @@ class PartitionQueue:
         self.has_gap = False
 
     def drop(self, batch: Batch) -> None:
-        """Remove a failed batch; if it is in no log, close the gap in sequence numbers.
+        """Remove a failed batch. If no log contains it, close the gap in sequence numbers.
 
-        Otherwise later batches keep their numbers; the broker reports the next as out of order if it was not written.
+        If it may be written, later batches keep their numbers. If it was not written, the broker rejects the next batch
+        as out of order.
         """
         batch.is_in_flight = False
         at = self.batches.index(batch)
@@ -284,7 +287,7 @@ class PartitionQueue:
             self.sequence.give_back(first)
 
     def replace(self, batch: Batch, pieces: Iterable[Batch]) -> None:
-        """Replace a batch that is in no log by smaller ones."""
+        """Replace a batch that no log contains by smaller ones."""
         at = self.batches.index(batch)
         del self.batches[at]
         for piece in reversed(list(pieces)):
@@ -293,14 +296,14 @@ class PartitionQueue:
             self.close_gap(at, batch.base_sequence)
 
     def is_open_behind(self, batch: Batch) -> bool:
-        """Return whether sequence numbers after a batch can still change."""
+        """Return whether the sequence numbers of later batches can still change."""
         at = self.batches.index(batch)
         return not self.is_idempotent or not any(later.is_unknown for later in list(self.batches)[at + 1 :])
 
     def close_gap(self, at: int, base_sequence: int, *, is_new_epoch: bool = False) -> None:
-        """Renumber the batches from index `at`, unless one of them may be in a log.
+        """Renumber the batches from index `at`, unless a log may contain one of them.
 
-        `is_new_epoch`: all get the present producer id and epoch, even if their sequence stays.
+        Args: is_new_epoch: whether to give all batches the current producer id and epoch, even if their sequence stays.
         """
         behind = list(self.batches)[at:]
         if self.needs_numbers or any(batch.is_unknown for batch in behind):
@@ -319,7 +322,7 @@ class PartitionQueue:
             batch.may_be_written = False
 
     def begin_epoch(self) -> None:
-        """Start the needed epoch if nothing is in flight; `number_frozen` follows."""
+        """If `needs_restart` is set and nothing is in flight, start an epoch; `number_frozen` must follow."""
         if self.needs_restart and not self.has_in_flight:
             self.needs_restart = self.has_gap = False
             self.needs_numbers = True
@@ -327,6 +330,6 @@ class PartitionQueue:
                 self.sequence.begin_epoch()
 
     def number_frozen(self) -> None:
-        """Number the frozen batches from 0 under the new epoch or id."""
+        """Number the frozen batches from 0 with the current epoch and producer id."""
         self.needs_numbers = False
         self.close_gap(0, 0, is_new_epoch=True)

@@ -1,8 +1,9 @@
-"""Partitioner: gives records a partition: the caller's, the key's, or a sticky or round-robin choice. Network loop
-only.
+"""Partitioner: chooses partitions by the caller's number, the key, or a sticky or round-robin choice.
 
-Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: a partition that loses its leader is
-left immediately, not after its share of bytes.
+A sticky choice lasts for a share of about batch.size bytes. Only the network loop uses it.
+
+Source: KIP-480, KIP-794; Java's BuiltInPartitioner and RecordAccumulator. Differs: the partitioner leaves a partition
+without a leader immediately, not at the end of its share.
 """
 
 from bisect import bisect_right
@@ -18,19 +19,28 @@ from kctl.client.producer.record import ENCODED_OVERHEAD_BYTES, UNENCODED_BYTES
 from kctl.client.producer.record_run import RecordRun
 
 _LOOKS_A_BATCH = 4
-"""Number of checks per batch for the end of a share that has used its bytes."""
+"""Number of checks per batch whether a share that has used its bytes ends."""
 
 
 class QueueState(NamedTuple):
-    """Load of a partition: `batches` not in flight, and `bytes` of waiting records."""
+    """Load of a partition.
+
+    Attributes:
+        batches: number of batches not in flight.
+        bytes: bytes of waiting records.
+    """
 
     batches: int
     bytes: int
 
 
 class Load(NamedTuple):
-    """Sources of load data: `queue` returns None before a partition's first record, `waited_ms` how long a broker
-    has not accepted due data.
+    """Functions that return load data.
+
+    Attributes:
+        queue: state of a partition's queue; None before its first record.
+        waited_ms: time for which a broker has not accepted due data.
+        ratio: expected compression ratio of a topic.
     """
 
     queue: Callable[[str, int], QueueState | None]
@@ -48,7 +58,7 @@ class Turn:
         self.left_bytes = left_bytes
         """Bytes until the partitioner chooses again."""
         self.produced_bytes = left_bytes
-        """Total bytes for the partition by then."""
+        """Total bytes of the share when `left_bytes` is used up."""
 
 
 class Partitioner:
@@ -65,7 +75,7 @@ class Partitioner:
         """Partitions and cumulative weights by topic, valid for one turn of the loop."""
 
     def assign(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Return the rows as runs with a partition of the topic, which must have one."""
+        """Return the rows as runs with a partition each; the topic must have a partition."""
         if run.partition != NO_PARTITION:
             return [run]
         if self._is_round_robin:
@@ -84,7 +94,7 @@ class Partitioner:
         return run.by_partition(numbers)
 
     def _assign_sticky(self, run: RecordRun, topic: TopicInfo) -> list[RecordRun]:
-        """Assign rows to the sticky partition; cut runs above a batch at each change."""
+        """Assign rows to the sticky partition. A run larger than a batch is cut where the choice changes."""
         found = []
         while run.encoded is None and run.size_bytes - UNENCODED_BYTES * run.count > self._turn_bytes(run.topic):
             left_bytes = self._turn(run, run.first, topic).left_bytes
@@ -99,7 +109,6 @@ class Partitioner:
         return found
 
     def _turn_of_rows(self, run: RecordRun, first: int, end: int, topic: TopicInfo) -> Turn:
-        """Return the sticky choice, and count the rows' bytes."""
         turn = self._turn(run, first, topic)
         if end - first == run.count:
             turn.left_bytes -= run.size_bytes - UNENCODED_BYTES * run.count
@@ -108,7 +117,7 @@ class Partitioner:
         return turn
 
     def refresh(self) -> None:
-        """Compare queues again at the next choice, as Java does once per loop iteration."""
+        """Let the next choice compare the queues again, as Java does once per loop iteration."""
         self._drawn_from.clear()
 
     def forget(self, topic: str) -> None:
@@ -133,10 +142,10 @@ class Partitioner:
         return turn
 
     def _more_bytes(self, run: RecordRun, row: int, turn: Turn) -> int:
-        """Return the bytes until a used-up share is checked again; 0 if it ends now.
+        """Return the bytes after which to check a used-up share again; 0 if the share ends now.
 
-        Shares end after batch.size bytes when no batch is partly filled, at latest after twice as many. Batches may be
-        sent at any time, so checks repeat.
+        A share ends after batch.size bytes if no batch is partly filled, and at the latest after twice as many. Checks
+        repeat, because batches may be sent at any time.
         """
         produced_bytes = turn.produced_bytes - turn.left_bytes
         turn_bytes = self._turn_bytes(run.topic)
@@ -165,8 +174,9 @@ class Partitioner:
         return choices[self._rng.randrange(len(choices))]
 
     def _weights(self, topic: TopicInfo) -> tuple[list[int], list[int] | None]:
-        """Return the partitions to choose from and their weights; None: uniform, as in Java until every partition
-        had a record.
+        """Return the partitions to choose from and their weights; the weights are None for a uniform choice.
+
+        As in Java, the choice is uniform until every partition had a record.
         """
         if not self._is_adaptive:
             return [], None
@@ -196,8 +206,9 @@ class Partitioner:
 
 
 def queue_weights(sizes: Sequence[int], partition_count: int) -> list[int] | None:
-    """Return a weight for each available partition from its waiting batches: 1 for the longest queue, the largest
-    for an empty one; None: uniform. Source: KIP-794, `updatePartitionLoadStats`.
+    """Return weights of the available partitions, from the numbers of their waiting batches; None for a uniform choice.
+
+    The longest queue has weight 1, an empty queue the largest weight. Source: KIP-794, `updatePartitionLoadStats`.
     """
     if not sizes or partition_count < 2:
         return None
@@ -217,8 +228,9 @@ def _available(topic: TopicInfo) -> list[int]:
 
 
 class NodeProgress:
-    """Times at which data was last due for each broker, and last accepted. Source: KIP-794, Java's
-    `NodeLatencyStats`.
+    """Times at which data was last due for each broker, and last accepted by it.
+
+    Source: KIP-794, Java's `NodeLatencyStats`.
     """
 
     def __init__(self) -> None:
@@ -226,7 +238,7 @@ class NodeProgress:
         self._took_at_ms: dict[int, int] = {}
 
     def note_data(self, node_id: int, now_ms: int) -> None:
-        """Note that data is due for a broker that cannot accept it."""
+        """Record that data is due for a broker that cannot accept it."""
         self._due_at_ms[node_id] = now_ms
         self._took_at_ms.setdefault(node_id, now_ms)
 

@@ -1,9 +1,8 @@
-"""Produce responses: the result of each batch, and the decision to complete, retry, split or fail it. Owned by the
-network loop.
+"""Produce responses: decides whether to complete, retry, split, or fail each batch. The network loop owns the handler.
 
 Source: KIP-98, KIP-360; Java's Sender.completeBatch and TransactionManager.canRetry. Differs: a batch that may be
 written fails as unknown if the broker has forgotten its producer, or reports it as out of order although no earlier
-batch is missing; Java retries it and may write it twice.
+batch is missing. Java retries the batch and may write it twice.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from kctl.client.protocol.api.produce import LeaderIdAndEpoch, PartitionProduceR
 from kctl.client.requests.retry import PRODUCE, RETRIES, Decision
 
 NAMED_TOPICS_VERSION = 12
-"""Last version with topic names; later ones use topic ids."""
+"""Last version with topic names; later versions use topic ids."""
 
 _NOT_WRITTEN = frozenset(
     {
@@ -64,8 +63,10 @@ _NOT_WRITTEN = frozenset(
         ErrorCode.TRANSACTION_ABORTABLE,
     }
 )
-"""Codes that prove that the broker did not append a batch. After any other code it may be in the log, and its sequence
-numbers are not used again: a broker that has it would take the next batch for a duplicate.
+"""Codes that prove that the broker did not append a batch.
+
+After any other code, a log may contain it, and its sequence numbers are not used again: a broker that has the batch
+would handle the next one as a duplicate.
 
 Source: Kafka's UnifiedLog, ReplicaManager and KafkaApis.handleProduceRequest. Differs: Java uses the numbers again
 after every code that is not retriable.
@@ -78,8 +79,10 @@ _LOST_WHILE_WAITING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_ID,
     }
 )
-"""Codes that prove nothing with acks=all: a leader that steps down while waiting for its followers returns them for
-appended batches, which the next leader may have. Source: Kafka's DelayedProduce.
+"""Codes that prove nothing with acks=all.
+
+A leader that steps down while it waits for its followers returns them for appended batches, which the next leader may
+have. Source: Kafka's DelayedProduce.
 """
 
 _ACKS_ALL = -1
@@ -94,8 +97,9 @@ class Sent(NamedTuple):
 class BatchResponse(NamedTuple):
     """Response for one batch: an outcome, or an error to handle.
 
-    `has_no_response`: sent without a readable one, and retried until its deadline; `is_leader_news`: `leader` was
-    unknown.
+    Attributes:
+        has_no_response: whether the batch was sent without a readable response, so it is retried until its deadline.
+        is_leader_news: whether the client did not know `leader` before.
     """
 
     outcome: Outcome | None
@@ -108,7 +112,7 @@ class BatchResponse(NamedTuple):
 
 
 def no_response(error: KafkaError, *, was_sent: bool) -> BatchResponse:
-    """Return the state of a batch without a valid response; if never sent, it is in no log."""
+    """Return the state of a batch without a valid response. If it was never sent, no log contains it."""
     return BatchResponse(None, error, is_maybe_written=was_sent, has_no_response=was_sent)
 
 
@@ -142,7 +146,7 @@ def _batch_response(
 
 
 def _broker_message(answer: PartitionProduceResponse) -> str | None:
-    """Return the broker's message for the batch or its first rejected record (KIP-467)."""
+    """Return the broker's message for the batch, or for its first rejected record (KIP-467)."""
     if answer.error_message:
         return answer.error_message
     for entry in answer.record_errors:
@@ -193,10 +197,11 @@ class ProduceResponseHandler:
         batch.to_retry(error, self._client.clock.start_ms() + wait_ms)
 
     def _handle_lost_sequence(self, queue: PartitionQueue, batch: Batch, code: int, error: KafkaError) -> None:
-        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar: wait, resend under a new epoch, or fail the batch.
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER and similar codes: wait, send again with a new epoch, or fail the batch.
 
-        Batches behind an unwritten one are resent after it. The oldest was not written if an earlier batch failed or it
-        was never in doubt; otherwise the error proves nothing about earlier attempts.
+        Batches behind a batch that was not written are sent again after it. The oldest batch was certainly not written
+        if an earlier one failed, or if no attempt of it is in doubt. Otherwise the error proves nothing about earlier
+        attempts.
         """
         is_oldest = queue.batches[0] is batch
         if code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_oldest:

@@ -1,6 +1,6 @@
 """Producer: the public class. Each call ends by its deadline; each record's result is reported exactly once.
 
-Works on application threads; sender.py is the network loop.
+It runs on application threads; sender.py is the network loop.
 """
 
 import logging
@@ -55,17 +55,25 @@ from kctl.client.wording import listed
 logger = logging.getLogger("kctl.client.producer")
 
 Partitioning = Callable[[ProducerRecord, Sequence[PartitionInfo]], int | None]
-"""Function that returns a partition number for a record, or None to leave the choice to the producer. Gets the topic's
-partitions by number, with their leaders. Runs on the thread of `send`, which raises its exceptions.
+"""Function that returns a partition number for a record, or None to leave the choice to the producer.
+
+It gets the topic's partitions by number, with their leaders. It runs on the thread of `send`, which raises its
+exceptions.
 """
 OnSent = Callable[[RecordMetadata | None, BaseException | None], object]
-"""Gets the place of a record once it is acknowledged, or its error. Called once, on the network thread, or on the
-thread of `send` if the record was not accepted. Its exceptions are logged."""
+"""Function that gets the metadata of a record after its acknowledgment, or its error.
+
+It is called once, on the network thread, or on the thread of `send` if the record was not accepted. Its exceptions are
+logged.
+"""
 OnSend = Callable[[ProducerRecord], tuple[ProducerRecord, OnSent | None]]
-"""Gets each record of `send`, before the partitioner, and returns the record to send, and a function for its result or
-None. Runs on the thread of `send`, which raises the exceptions of this function."""
+"""Function that gets each record of `send` before the partitioner, and may replace it.
+
+It returns the record to send, and a function for its result or None. It runs on the thread of `send`, which raises its
+exceptions.
+"""
 STUCK_CALLBACK_MS = 5
-"""Longer callbacks count as blocking the loop: close does not wait for them beyond its deadline."""
+"""Longer callbacks count as blocking the loop; close does not wait for them beyond its deadline."""
 STARVED_MS = 5_000
 """Time without progress of the network thread after which close raises."""
 
@@ -79,11 +87,11 @@ class Producer(TransactionMethods, NotCopied):
 
     Args:
         config: Kafka property names and values, or a parsed ProducerConfig; `bootstrap.servers` is required.
-        runtime: clock, threads and network; None is the real ones.
-        events: called with every connection attempt.
-        partitioner: chooses the partition of records that `send` gets without one; see `Partitioning`. None: the key
-            chooses (equal to the Java client), or the producer.
-        on_send: a hook around `send`, not `send_columns`; see `OnSend`.
+        runtime: clock, threads, and network; None for those of the system.
+        events: function that gets connection and request events.
+        partitioner: function that chooses partitions for `send`; see `Partitioning`. None lets the key choose, as in
+            the Java client, or without a key, the producer.
+        on_send: function that gets the records of `send`, but not of `send_columns`; see `OnSend`.
 
     Raises:
         ConfigError: a property is unknown, malformed or impossible.
@@ -129,7 +137,7 @@ class Producer(TransactionMethods, NotCopied):
             self.config.transactional_id, self._clock, self._driver, self._mailbox
         )
         self._wall_at = (-1, 0)
-        """Monotonic time of the last record and the wall time read then; reused within the millisecond."""
+        """Monotonic time of the last record, and the wall time at that moment; reused within the millisecond."""
         self._max_record_bytes = min(self.config.max_request_size, self.config.buffer_memory)
         self._is_closing = False
         limit_ms = self.config.delivery_timeout_ms if self._transactions is None else self.config.max_block_ms
@@ -154,7 +162,7 @@ class Producer(TransactionMethods, NotCopied):
         timestamp_ms: int | datetime | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
-        """Return the future of one record when it is accepted.
+        """Send one record, and return its future after it is accepted.
 
         Blocks at most max.block.ms, for the topic's metadata and for buffer.memory; never in a callback (on the network
         loop). delivery.timeout.ms starts with acceptance.
@@ -162,19 +170,19 @@ class Producer(TransactionMethods, NotCopied):
         Args:
             topic: name, or a ProducerRecord that replaces all other arguments except `callback`.
             value, key: bytes; a bytearray or memoryview is copied.
-            partition: None lets the key choose (equal to the Java client), or the producer.
+            partition: number; None lets the key choose, as in the Java client, or without a key, the producer.
             headers: pairs of name and value.
-            timestamp_ms: milliseconds since the epoch, or a datetime with a time zone; None is now.
-            callback: called on the network loop with the finished future.
+            timestamp_ms: milliseconds since the epoch, or a datetime with a time zone; None is the current time.
+            callback: function that gets the finished future, on the network loop.
 
         Raises:
-            MaxBlockTimeout: no metadata, or no memory.
-            RecordTooLargeError: larger than max.request.size or buffer.memory.
+            MaxBlockTimeout: metadata or memory was not available in time.
+            RecordTooLargeError: the record is larger than max.request.size or buffer.memory.
             BrokerError: the topic is invalid, not allowed, or has no such partition.
             TransportError: waiting cannot help, for example after rejected credentials.
             IllegalStateError: the producer is closed, or has a transactional.id and no open transaction.
-            TransactionError: the transaction can only be aborted, or the producer only be closed.
-            TypeError, ValueError: an invalid argument or partitioner result, or a clock before 1970.
+            TransactionError: the transaction can only be aborted, or the producer only closed.
+            TypeError, ValueError: an argument or the partitioner's result is invalid, or the clock is before 1970.
         """
         if self._on_send is not None and type(topic) is not _Hooked:
             return self._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
@@ -247,26 +255,27 @@ class Producer(TransactionMethods, NotCopied):
         callback: RowsCallback | None = None,
         timeout: float | timedelta | None = None,
     ) -> ColumnsFuture:
-        """Return one future for many records when all are accepted; several times faster than `send`.
+        """Send many records, and return one future after all are accepted; several times faster than `send`.
 
         Equivalent to `send` for each row in order, except that the whole call blocks at most `timeout`. The columns are
         copied.
 
         Args:
-            values, keys, headers: one entry per row; None: no row has one. Lines and packed columns are encoded in
+            values, keys, headers: one entry per row; None if no row has one. Lines and packed columns are encoded in
                 place.
-            partition: for all rows; None lets each key choose; rows without keys share a partition for about a batch.
-            timestamps_ms: for each row, or one for all: milliseconds since the epoch, or datetimes with a time zone;
-                None is now.
-            callback: called on the network loop with groups of rows as their results become known.
+            partition: number for all rows. None lets each key choose; rows without keys share a partition for about a
+                batch.
+            timestamps_ms: one time, or one per row: milliseconds since the epoch, or datetimes with a time zone. None
+                is the current time.
+            callback: function that gets groups of rows when their results are known, on the network loop.
             timeout: seconds; None is max.block.ms.
 
         Raises:
-            TypeError, ValueError: a row is invalid, or partition is None and the producer has a partitioner; no row is
+            TypeError, ValueError: a row is invalid, or partition is None and the producer has a partitioner. No row is
                 accepted.
             RecordTooLargeError: `row` is the first row that is too large; no row is accepted.
-            MaxBlockTimeout: `accepted` rows were accepted; they are delivered, and close() counts them.
-            BrokerError, TransportError, IllegalStateError, TransactionError: as `send`.
+            MaxBlockTimeout: only the first `accepted` rows were accepted; they are delivered, and close() counts them.
+            BrokerError, TransportError, IllegalStateError, TransactionError: as in `send`.
         """
         self._check_send(callback)
         check_topic(topic)
@@ -374,7 +383,6 @@ class Producer(TransactionMethods, NotCopied):
             raise self._mailbox.closed_error()
 
     def _refused(self, error: KafkaError) -> KafkaError:
-        """Return the error of a rejected record, which prevents a commit."""
         if self._transactions is not None:
             self._mailbox.post(RecordRefused(error))
         return error
@@ -412,13 +420,12 @@ class Producer(TransactionMethods, NotCopied):
         )
 
     def flush(self, timeout: float | timedelta | None = None) -> None:
-        """Send everything without lingering; return when every earlier record is delivered.
+        """Send all records without linger, and wait until all earlier records are delivered.
 
         Args: timeout: seconds; None waits until each record is delivered or has reached its own deadline.
-
         Raises:
-            FlushTimeout: `undelivered` records are outstanding or have failed.
-            UndeliveredError: none is outstanding, but `undelivered` records have failed since the last flush.
+            FlushTimeout: at the timeout, `undelivered` records are outstanding or have failed.
+            UndeliveredError: no record is outstanding, but `undelivered` records have failed since the last flush.
             IllegalStateError: called in a callback, which would deadlock, or after close.
         """
         if self._mailbox.is_on_loop():
@@ -434,10 +441,10 @@ class Producer(TransactionMethods, NotCopied):
             raise
 
     def partitions_for(self, topic: str, timeout: float | timedelta | None = None) -> list[PartitionInfo]:
-        """Return the topic's partitions by number.
+        """Return the topic's partitions, ordered by number.
 
-        Args: timeout: seconds; None is max.block.ms.
-        Raises: as `send`.
+        Args: timeout: seconds; by default max.block.ms.
+        Raises: as in `send`.
         """
         check_topic(topic)
         if self._is_closing:
@@ -453,7 +460,7 @@ class Producer(TransactionMethods, NotCopied):
         return dict(self._client.metadata.created_topics)
 
     def metrics(self) -> ProducerMetrics:
-        """Return metrics; takes microseconds, never waits, and works after close."""
+        """Return the metrics. The call takes microseconds, never waits, and works after close."""
         self._mailbox.check_process()
         return self._counters.snapshot(
             outstanding=self._sender.outstanding,
@@ -470,8 +477,9 @@ class Producer(TransactionMethods, NotCopied):
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> Call:
-        """Make a call and return it; the caller marks it as collected in its next statement, before signals are
-        handled.
+        """Make a call, wait for it, and return it.
+
+        The caller marks it as collected in its next statement, before signals are handled.
         """
         timeout_ms = to_timeout_ms(timeout, self.config.max_block_ms)
         if self._is_closing:
@@ -481,20 +489,18 @@ class Producer(TransactionMethods, NotCopied):
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def close(self, timeout: float | timedelta | None = None) -> CloseResult:
-        """Deliver outstanding records until the deadline, fail the rest, and release threads and sockets.
+        """Deliver outstanding records until the deadline, fail the others, and release threads and sockets.
 
-        Idempotent; of several calls the earliest deadline counts. In a callback it logs an error and acts as close(0).
+        Idempotent; if several calls overlap, the earliest deadline applies. In a callback, it logs an error and acts as
+        close(0).
 
-        Args: timeout: seconds; 0 fails everything immediately, None waits for each record's own deadline.
-
+        Args: timeout: seconds. 0 fails all outstanding records immediately; None waits for each record's own deadline.
         Returns: the result of every record ever sent.
-
         Raises:
-            ValueError: negative.
-            CloseTimeout: a callback blocks the network loop, which ends after it; or the network thread makes no
-                progress for 5 s beyond the deadline.
-
-        Source: KIP-15. Differs: the wait for the thread is bounded too.
+            ValueError: the timeout is negative.
+            CloseTimeout: a callback blocks the network loop, which ends after the callback. Or the network thread makes
+                no progress for 5 s beyond the deadline.
+        Source: KIP-15. Differs: the wait for the thread has a limit too.
         """
         timeout_ms = to_timeout_ms(timeout, FOREVER_MS)
         self._mailbox.check_process()
@@ -516,11 +522,11 @@ class Producer(TransactionMethods, NotCopied):
         return self._sender.result()
 
     def _join_loop(self, timer: Timer) -> None:
-        """Wait for the end of the loop until the deadline; longer only while it fails the remaining records.
+        """Wait for the end of the loop until the deadline, and longer only while it fails the remaining records.
 
         Raises:
-            CloseTimeout: a callback that began before the deadline still runs, or STARVED_MS passed without progress:
-                the thread gets no CPU time.
+            CloseTimeout: a callback that began before the deadline still runs, or the thread made no progress for
+                STARVED_MS because it gets no CPU time.
         """
         looked_at_ms = max(timer.now_ms, timer.deadline_at_ms - STUCK_CALLBACK_MS)
         if self._driver.join(self._task, looked_at_ms):
@@ -551,7 +557,7 @@ class Producer(TransactionMethods, NotCopied):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Flush and close; after an exception in the block close(0), which drops and logs unacknowledged records.
+        """Flush and close; after an exception in the block, close(0), which drops and logs unacknowledged records.
 
         sys.exit(0), `Exit(0)` of click and typer, and the end of a generator count as a normal end. With a
         transactional.id, an open transaction is aborted, within max.block.ms.
@@ -580,7 +586,7 @@ def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseExcepti
 
 
 def _report_of(on_sent: OnSent, future: SendFuture) -> None:
-    """Report a future's result; a failure still counts as unhandled for flushes."""
+    """Pass on a future's result; for flushes, a failure still counts as unknown to the program."""
     outcome = future.outcome
     assert outcome is not None
     _report(on_sent, future.result(0) if outcome.error is None else None, outcome.error)

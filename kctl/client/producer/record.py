@@ -15,20 +15,27 @@ GivenHeaders = Sequence[tuple[str, Content] | list[Any]]
 """Pairs of name and value."""
 
 MEMORY_OVERHEAD_BYTES = 61 + 21
-"""Bytes that buffer.memory counts for a record beside its contents: a batch header, and the maximum for lengths,
-attributes and deltas. The sum is also the maximum size of a record in a batch without others.
+"""Bytes that buffer.memory counts for a record in addition to its contents.
+
+They are a batch header, and the maximum for lengths, attributes, and deltas. With its contents, a record alone in a
+batch has at most this size.
 """
 ENCODED_OVERHEAD_BYTES = 9
-"""Usual size of a record's lengths, attributes and deltas, used to estimate full batches."""
+"""Usual size of a record's lengths, attributes, and deltas, to estimate when a batch is full."""
 UNENCODED_BYTES = MEMORY_OVERHEAD_BYTES - ENCODED_OVERHEAD_BYTES
-"""Difference between a record's memory and its estimated size in a batch."""
+"""Difference between the memory of a record and its estimated size in a batch."""
 
 
 MOST_PARTITION = INT32[1]
 
 
 class ProducerRecord(NamedTuple):
-    """A record to send; `partition` None lets the producer choose, `timestamp_ms` None is the time of send()."""
+    """A record to send.
+
+    Attributes:
+        partition: partition number; None lets the producer choose.
+        timestamp_ms: milliseconds since the epoch; None is the time of send().
+    """
 
     topic: str
     value: bytes | None = None
@@ -46,8 +53,9 @@ def checked_record(
     headers: GivenHeaders | None,
     timestamp_ms: int | datetime | None,
 ) -> tuple[bytes | None, bytes | None, Headers, int | None, int]:
-    """Return checked value, key, headers and timestamp, and the maximum size in a batch. Raises: TypeError,
-    ValueError.
+    """Return checked value, key, headers, and timestamp, and the maximum size of a batch with only this record.
+
+    Raises: TypeError, ValueError: an argument is invalid.
     """
     plain_value, plain_key = plain_content(value, "value"), plain_content(key, "key")
     plain = plain_headers(headers) if headers else ()
@@ -64,7 +72,7 @@ def plain_content(given: Content, what: str) -> bytes | None:
 
 
 def plain_headers(headers: GivenHeaders | None) -> Headers:
-    """Return headers as tuples of name and bytes. Raises: TypeError, ValueError."""
+    """Return headers as tuples of name and bytes. Raises: TypeError, ValueError: a header is invalid."""
     if headers is None:
         return ()
     if not isinstance(headers, Iterable) or isinstance(headers, str | bytes | bytearray | memoryview | Mapping):
@@ -82,7 +90,10 @@ def _plain_header(entry: object) -> Header:
 def checked_size_bytes(
     topic: str, value: bytes | None, key: bytes | None, partition: int | None, headers: Headers
 ) -> int:
-    """Return the maximum size in an uncompressed batch without others. Raises: TypeError, ValueError."""
+    """Return the maximum size of an uncompressed batch with only this record.
+
+    Raises: TypeError, ValueError: an argument is invalid.
+    """
     size_bytes = MEMORY_OVERHEAD_BYTES + len(value or b"") + len(key or b"")
     check_topic(topic)
     if partition is not None:
@@ -107,7 +118,7 @@ def check_partition(partition: int) -> None:
 
 
 def checked_timestamp_ms(given: int | datetime) -> int:
-    """Return ms since the epoch. Raises: TypeError, ValueError: out of range."""
+    """Return milliseconds since the epoch. Raises: TypeError, ValueError: the time is invalid or out of range."""
     timestamp_ms = instant_ms("timestamp_ms", given)
     if not INT64[0] <= timestamp_ms <= INT64[1]:
         raise ValueError(f"timestamp_ms must be milliseconds since the epoch, not {given!r}")
@@ -123,7 +134,7 @@ def now_timestamp_ms(clock: Clock) -> int:
 
 
 def checked_headers_bytes(headers: Headers) -> int:
-    """Return the maximum encoded size. Raises: ValueError: a name is not text."""
+    """Return the maximum encoded size of headers. Raises: ValueError: a name cannot be encoded."""
     size_bytes = 0
     for name, value in headers:
         if not name.isascii():

@@ -1,7 +1,7 @@
 """RecordRouter: assigns partitions to accepted records, queues them, and ends waits for a topic's partitions.
 
-Keeps records of vanished topics, in order, and forgets topics unused for metadata.max.idle.ms. Owned by the network
-loop.
+It keeps records of topics that have vanished, in order, and forgets topics that were not used for metadata.max.idle.ms.
+The network loop owns it.
 """
 
 from collections import deque
@@ -45,18 +45,18 @@ class RecordRouter:
         self._client = client
         self._max_idle_ms = config.metadata_max_idle_ms
         self._used_at_ms: dict[str, int] = {}
-        """Time of the last use of each topic of interest."""
+        """Time of the last use of each topic that was sent to."""
         self._look_for_idle_at_ms = FOREVER_MS
         self._partitioner = partitioner
         self._accumulator = accumulator
         self._deliveries = deliveries
         self._awaiting_metadata: dict[str, deque[RecordRun]] = {}
-        """Records by topics that the metadata has lost."""
+        """Records of topics that are missing in the metadata, by topic."""
         self._asked: list[_Asked] = []
         self._seen_version = 0
         self._refusal = refusal
         self._used_in_turn: set[str] = set()
-        """Topics whose use was noted in the present turn."""
+        """Topics whose use was recorded in the current turn."""
 
     # --- records ------------------------------------------------------------------------------------------------------
 
@@ -74,7 +74,6 @@ class RecordRouter:
                 other(event)
 
     def _extend(self, records: list[SendFuture]) -> bool:
-        """Add records to the waiting run of their partition, if possible."""
         partition = records[0].partition
         if partition == NO_PARTITION or self._refusal is not None:
             return False
@@ -117,7 +116,7 @@ class RecordRouter:
                 self._deliveries.finish([each], Outcome(error))
 
     def refresh(self) -> None:
-        """After a metadata change, place kept records and end satisfied waits."""
+        """After a metadata change, queue the kept records of known topics, and end waits."""
         version = self._client.metadata.version
         if version == self._seen_version:
             return
@@ -138,7 +137,7 @@ class RecordRouter:
         return expired
 
     def outstanding(self) -> dict[TopicPartition, tuple[int, int]]:
-        """Return (failed, unknown) counts of the kept records by partition; all would fail."""
+        """Return how many kept records would be failed and unknown (0) if all failed now, by partition."""
         found: dict[TopicPartition, tuple[int, int]] = {}
         for runs in self._awaiting_metadata.values():
             for run in runs:
@@ -162,7 +161,7 @@ class RecordRouter:
         self._look_for_idle_at_ms = min(self._look_for_idle_at_ms, now_ms + self._max_idle_ms)
 
     def forget_idle(self, now_ms: int) -> None:
-        """Forget topics unused for metadata.max.idle.ms.
+        """Forget topics that were not used for metadata.max.idle.ms.
 
         Source: Java's ProducerMetadata. Differs: topics are dropped when their time is over, not at the next refresh.
         """
@@ -181,7 +180,7 @@ class RecordRouter:
     # --- waits --------------------------------------------------------------------------------------------------------
 
     def ask(self, wait: TopicWait) -> None:
-        """End the wait when it is known whether the topic and its optional partition exist."""
+        """End the wait when it is known whether the topic, and the partition if given, exists."""
         self._used(wait.topic)
         metadata = self._client.metadata
         topic = metadata.cluster.topics.get(wait.topic)
@@ -208,7 +207,7 @@ class RecordRouter:
                 self._finish(asked, topic.error)
 
     def _is_final(self, error: BrokerError) -> bool:
-        """Return whether retries cannot help; unknown topics are final if they may not be created."""
+        """Return whether retries cannot help. An unknown topic is final unless it may be created."""
         is_unknown = error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return not PRODUCER_METADATA.is_retried(error) or (is_unknown and not self._client.metadata.creates_topics)
 

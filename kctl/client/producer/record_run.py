@@ -1,8 +1,8 @@
 """RecordRun: rows of one topic, the unit of the producer's queues and batches.
 
-The network loop makes runs of consecutive `send` records, and merges waiting ones of a partition. `send_columns` calls
-become runs of about a batch, encoded early if large enough (run_encoder.py). Other runs are encoded when their batch is
-sent, and cut at its end.
+The network loop makes runs of consecutive `send` records, and merges waiting runs of a partition. `send_columns` calls
+become runs of about a batch, which are encoded early if large enough (run_encoder.py). Other runs are encoded when
+their batch is sent, and cut at its end.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from kctl.client.producer.record import MEMORY_OVERHEAD_BYTES, checked_headers_b
 from kctl.client.records import BatchReader, PackedPart, RecordBatchBuilder, Rows, complete_records, rows_of
 
 MOST_EXTENDED_BYTES = 2**20
-"""Maximum size of a run that can be extended: its records stay in memory until the last one is delivered."""
+"""Maximum size of a run that can be extended. A run's records stay in memory until the last one is delivered."""
 
 
 class RowsNotification(NamedTuple):
-    """Completed rows of a send_columns call; `failures`: their flush entry, if failed."""
+    """Callback for completed rows of send_columns. Attributes: failures: flush entry, if the rows failed."""
 
     callback: RowsCallback
     settled: SettledRows
@@ -35,13 +35,13 @@ class RowsNotification(NamedTuple):
 
 @final
 class RecordRun:
-    """Rows `first` to `end` (exclusive) of columns, for one topic and, when chosen, one partition.
+    """Rows `first` to `end` (exclusive) of columns, for one topic and, after the choice, one partition.
 
     Args:
-        rows: columns, packed rows, or an encoded batch; None: the records of the futures.
-        result: one future per row, or the future of a whole call.
-        created_at_ms: acceptance time of the first row.
-        size_bytes: of buffer.memory.
+        rows: columns, packed rows, or an encoded batch; None if the futures have the records.
+        result: one future per row, or the future of a whole send_columns call.
+        created_at_ms: time at which the first row was accepted.
+        size_bytes: part of buffer.memory that the rows use.
     """
 
     __slots__ = (
@@ -83,13 +83,13 @@ class RecordRun:
         self.first = 0
         self.end = _count(result if rows is None else rows)
         self.offset_in_batch = 0
-        """Position of the first row."""
+        """Index of the first row in its batch."""
         self.group: FlushGroup | None = None
         self.outcome: Outcome | None = None
         self.encoded: RecordBatchBuilder | None = rows if isinstance(rows, RecordBatchBuilder) else None
-        """Rows encoded by the caller as a whole batch; see `drop_rows`."""
+        """Rows that the caller encoded as a whole batch; see `drop_rows`."""
         self.is_compressing = False
-        """The helper thread compresses `encoded` (batch_compressor.py); the batch is not due before it ends."""
+        """Whether the helper thread compresses `encoded` (batch_compressor.py); the batch is not due until it ends."""
         self.divided: tuple[int, list[Self]] | None = None
         """Partition count and runs by partition, if the caller has divided the rows by key."""
 
@@ -99,8 +99,9 @@ class RecordRun:
         return cls(first.topic, first.partition, None, futures, first.created_at_ms, size_of(futures))
 
     def extend(self, records: list[SendFuture], group: FlushGroup | None) -> int:
-        """Append records if the run has no columns, has room, and shares their group; return their bytes of
-        buffer.memory, or 0.
+        """Append records if the run has no columns, has room, and belongs to their flush group.
+
+        Returns: buffer.memory of the appended records; 0 if nothing was appended.
         """
         if self._rows is not None or type(self.result) is not list or self.group is not group:
             return 0
@@ -114,7 +115,7 @@ class RecordRun:
 
     @property
     def records(self) -> list[SendFuture] | None:
-        """`send` records without columns yet; None otherwise."""
+        """Records of `send`; None if the run has columns."""
         return self.result if self._rows is None and isinstance(self.result, list) else None
 
     def expired_count(self, now_ms: int, delivery_timeout_ms: int) -> int:
@@ -134,7 +135,7 @@ class RecordRun:
 
     @property
     def rows(self) -> Rows:
-        """Columns, decoded if only encoded or divided rows were kept."""
+        """Columns of the run. If only encoded or divided rows were kept, they are decoded."""
         if self._rows is None:
             self._rows = _columns(self.result) if isinstance(self.result, list) else self._decoded()
         return self._rows
@@ -159,7 +160,7 @@ class RecordRun:
         return Rows(values, keys if keys.count(None) < len(keys) else None, None, None, timestamps_ms, timestamp_ms)
 
     def drop_rows(self) -> None:
-        """Drop the columns of an encoded or divided run; `rows` restores them."""
+        """Drop the rows of an encoded or divided run; the property `rows` decodes them again."""
         self._rows = self._packed = None
 
     @property
@@ -174,8 +175,9 @@ class RecordRun:
     def divide_packed(
         self, partition_count: int, new_builder: Callable[[], RecordBatchBuilder], least_bytes: int
     ) -> list[Self] | None:
-        """Return packed rows as runs by the partition of each key, if possible; runs below `least_bytes` are
-        columns.
+        """Return packed rows as one run per partition, chosen by the keys, or None if not possible.
+
+        Runs below `least_bytes` are columns, others encoded batches.
         """
         found = None if self._packed is None else self._packed.divided(partition_count)
         if self._packed is None or found is None:
@@ -207,7 +209,7 @@ class RecordRun:
         return head
 
     def by_key(self, partition_count: int) -> list[Self] | None:
-        """Return the rows as runs by the partition of each key; None: use `by_partition`."""
+        """Return the rows as one run per partition, chosen by the keys; if None, the caller uses `by_partition`."""
         if isinstance(self.result, list):
             return None
         if self.divided is not None and self.divided[0] == partition_count:
@@ -224,7 +226,7 @@ class RecordRun:
         return run
 
     def by_partition(self, partitions: Sequence[int]) -> list[Self]:
-        """Return the rows as runs of one partition each."""
+        """Return the rows as one run per partition. Args: partitions: partition number of each row."""
         found: dict[int, list[int]] = {}
         for row, partition in enumerate(partitions, self.first):
             found.setdefault(partition, []).append(row)
@@ -248,7 +250,7 @@ class RecordRun:
         return run
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
-        """Complete the futures; return futures with a callback or waiter."""
+        """Complete the futures; return the futures that have a callback or waiter."""
         assert self.outcome is None, "a record is completed once"
         self.outcome = outcome
         result = self.result
@@ -271,7 +273,7 @@ class RecordRun:
 
 
 def unfinished(event: "list[SendFuture] | RecordRun") -> RecordRun | None:
-    """Return the records of an event without an outcome: a network loop that failed may have completed a part."""
+    """Return the records of an event that have no outcome. A network loop that failed may have completed others."""
     if isinstance(event, list):
         futures = [future for future in event if future.outcome is None]
         return RecordRun.of_futures(futures) if futures else None

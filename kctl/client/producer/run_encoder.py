@@ -1,6 +1,6 @@
 """RunEncoder: encodes and compresses send_columns rows on the caller's thread, as batches that lack only a header.
 
-Moving many small objects to another core costs more than encoding them. Smaller runs are left to the loop. Source:
+To move many small objects to another core costs more than to encode them. Smaller runs are left to the loop. Source:
 Java's KafkaProducer.
 """
 
@@ -16,20 +16,20 @@ from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import RecordBatchBuilder
 
 _PIECE_BYTES = 32 * 1024
-"""Minimum size of a separate batch when rows are divided among partitions: their batches share a request."""
+"""Minimum size of a separate batch when rows are divided among partitions; small batches share a request."""
 _LZ4_FAST = 9
-"""Level that means the fast compressor, which has no levels."""
+"""Configured level that selects the fast lz4 compressor, which has no levels."""
 _NO_LIMIT = (1 << 31) - 1
-"""Batch limit for divided runs, which were already cut to the size of a batch."""
+"""Batch limit of divided runs, which already have at most the size of a batch."""
 LEAST_HELPED_BYTES = 64 * 1024
-"""Smaller batches compress faster than they can be handed to another thread."""
+"""Minimum size for the helper thread; smaller batches are compressed faster than handed over."""
 
 
 class RunEncoder:
-    """The encoder of one producer; any thread.
+    """Encoder of one producer; any thread.
 
     Args:
-        expected_ratio: returns a topic's compressed over plain size.
+        expected_ratio: returns the expected ratio of compressed to plain size of a topic.
         compressor: helper thread, if any.
     """
 
@@ -61,7 +61,7 @@ class RunEncoder:
         return RecordBatchBuilder(self._compression, self._level, _NO_LIMIT)
 
     def encode(self, run: RecordRun, topic: TopicInfo | None) -> None:
-        """Divide keyed rows by partition, and encode runs that fill a batch."""
+        """Divide keyed rows by partition, and encode runs that fill at least half a batch."""
         if run.encoded is not None:
             self._compress(run, run.encoded)
         elif run.partition != NO_PARTITION:
@@ -81,7 +81,6 @@ class RunEncoder:
                 run.drop_rows()
 
     def _divide(self, run: RecordRun, topic: TopicInfo | None) -> None:
-        """Divide packed rows by key; if not possible, copy them out of the caller's buffers."""
         least_bytes = min(_PIECE_BYTES, self.batch_bytes(run.topic) // 2)
         count = 0 if topic is None else len(topic.partitions)
         pieces = run.divide_packed(count, self._new_builder, least_bytes) if count else None
@@ -111,8 +110,9 @@ class RunEncoder:
 
 
 def compression_level(config: ProducerConfig) -> int | None:
-    """Return the compression level; None for the codec's default. In Java's Lz4BlockOutputStream level 9, the
-    default, is the fast compressor.
+    """Return the compression level, or None for the codec's default.
+
+    For lz4, level 9 (the default) means the fast compressor, as in Java's Lz4BlockOutputStream.
     """
     levels = {
         "gzip": config.compression_gzip_level if config.compression_gzip_level >= 0 else None,

@@ -42,14 +42,17 @@ if TYPE_CHECKING:
 
 
 UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed or aborted: no response"}
-"""End of a transaction that was open when its producer ended, in words."""
+"""Descriptions of the end of a transaction that was open when its producer ended."""
 
 
 class Sender(ClientLoop[Posted]):
     EVENTS_PER_TURN = 4000
-    """Limit, so that a full mailbox does not delay responses. It is some records for each of 1,000 partitions."""
+    """Maximum number of events in a turn, so that a full mailbox does not delay responses.
+
+    The number allows some records for each of 1,000 partitions.
+    """
     MOST_FILLING_EVENTS = 4 * EVENTS_PER_TURN
-    """Maximum posted events to take before batches that are not full are sent."""
+    """Maximum number of posted events to take before partly filled batches are sent."""
 
     def __init__(
         self,
@@ -95,11 +98,11 @@ class Sender(ClientLoop[Posted]):
         self.on_end: Callable[[], None] | None = None
         """Called when the loop takes no more events."""
         self._end_cause: KafkaError | None = None
-        """Error of the records that remain at the end."""
+        """Error of the records that remain at the end, if they were sent."""
         self._unsent_cause: KafkaError | None = None
         """Error of the remaining records that were never sent."""
         self._expired_in: str | None = None
-        """Stage of the close in which its deadline passed."""
+        """Step of the close in which its deadline passed."""
 
     def expected_ratio(self, topic: str) -> float:
         return self._accumulator.ratios.expected(topic)
@@ -107,7 +110,7 @@ class Sender(ClientLoop[Posted]):
     # --- the turn -----------------------------------------------------------------------------------------------------
 
     def _apply(self, events: Iterable[Posted]) -> None:
-        """Handle events; partly filled batches wait for events already posted."""
+        """Handle events. Partly filled batches wait for the events that are already posted."""
         per_turn = self.EVENTS_PER_TURN
         if self._left_to_take:
             self._left_to_take = max(0, self._left_to_take - per_turn)
@@ -182,7 +185,6 @@ class Sender(ClientLoop[Posted]):
         )
 
     def _apply_deadlines(self, now_ms: int) -> None:
-        """Fail late records, after responses that have arrived."""
         self._router.forget_idle(now_ms)
         late = self._expiry.late(now_ms)
         if late or now_ms >= self._nearest_deadline_at_ms():
@@ -200,14 +202,13 @@ class Sender(ClientLoop[Posted]):
             self._deliveries.expire_flushes(now_ms, self._last_error(), self._account_of)
 
     def _last_error(self) -> KafkaError | None:
-        """Return the error that delays batches; the network has none between attempts."""
         return self._accumulator.last_error() or self._client.last_error()
 
     def _account_of(self, flush: FlushMark) -> Account:
         return Account() if flush.time_mark is None else self._client.account_since(flush.time_mark)
 
     def _fail_if_hopeless(self) -> None:
-        """Fail everything after rejected credentials, or without permission to produce."""
+        """Fail all records, waits, and calls after rejected credentials, or without permission to produce."""
         is_asked = self._router.has_waits or (self.transactions is not None and self.transactions.is_asked)
         if not (self._deliveries.outstanding or is_asked):
             return
@@ -225,7 +226,7 @@ class Sender(ClientLoop[Posted]):
             self._identity.error = None
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
-        """Fail every record with `error`, or `unsent`, if given, if it was never sent; the loop only."""
+        """Fail all records with `error`; if never sent, with `unsent` if given. The loop only."""
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(unsent or error))
         self._accumulator.fail_all(error, unsent)
@@ -241,7 +242,7 @@ class Sender(ClientLoop[Posted]):
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
-        """End when all is delivered, or at the deadline. Source: KIP-15."""
+        """End the loop when all is delivered, or at the deadline. Source: KIP-15."""
         if now_ms >= request.deadline_at_ms:
             self._expired_in = None if self._is_all_done else DELIVERING
             doing = "the record waited for an acknowledgement and the producer was closed"
@@ -289,7 +290,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def was_forced(self) -> bool:
-        """Return whether the close deadline ended the loop; any thread."""
+        """Whether the close deadline ended the loop; any thread."""
         return self._end_cause is not None
 
     @property
@@ -307,7 +308,7 @@ class Sender(ClientLoop[Posted]):
         return self._deliveries.outstanding
 
     def unfinished(self) -> Unfinished:
-        """Return records and transaction that are lost if the loop stops; any thread."""
+        """Return the records and the transaction that are lost if the loop stops; any thread."""
         records, error = self._deliveries.unreported()
         outcome = None if self.transactions is None else self.transactions.close_outcome()
         fate = None if outcome is None else UNCOMMITTED.get(outcome)
@@ -316,12 +317,12 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Return the counts, and ignore later responses; on the loop."""
+        """Return the counts, and ignore later responses; the loop only."""
         self._batches.is_over = True
         return self.result()
 
     def result(self) -> CloseResult:
-        """Return the counts as if outstanding records failed now; on the loop or after its end."""
+        """Return the counts as if outstanding records failed now; on the loop, or after its end."""
         outstanding = self._accumulator.outstanding()
         for key, (failed, unknown) in self._router.outstanding().items():
             queued = outstanding.get(key, (0, 0))

@@ -1,4 +1,4 @@
-"""Checks of decoded responses: values of the right type that no broker returns."""
+"""Checks of decoded responses: values that have the right type but that no broker returns."""
 
 from kctl.client.errors import RemoteProtocolError
 from kctl.client.protocol.api.metadata import MetadataResponse
@@ -13,7 +13,6 @@ def check_response(response: Response) -> None:
 
 
 def _check_topic_names(response: MetadataResponse) -> None:
-    """Reject illegal topic names; topics with an error may repeat the requested name."""
     for topic in response.topics:
         if not topic.error_code and topic.name is not None and not is_topic_name(topic.name):
             raise RemoteProtocolError(

@@ -1,6 +1,6 @@
-"""Message codec: functions compiled from declarations, and the walker for errors and for first uses.
+"""Message codec: functions compiled from declarations; the walker (walker.py) for first uses and errors.
 
-Compiled functions only detect that bytes or values are wrong; the walker then reports the field and the offset.
+Compiled functions only detect that bytes or values are wrong; the walker then finds the field and the offset.
 """
 
 import struct
@@ -18,13 +18,15 @@ M = TypeVar("M", bound=Message)
 _MEMBER_DATA_VERSION = struct.Struct(">h")
 
 FAILURES = (Malformed, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
-"""Exceptions of compiled code for bytes or values that do not fit (ValueError includes Unicode errors)."""
+"""Exceptions of compiled code for wrong bytes or values (ValueError includes Unicode errors)."""
 
 WALKED_USES = 2
 WALKED_BYTES = 1024
 WALKED_ITEMS = 50
-"""Limits for walked messages: compiling costs more than the first uses of a small message, and short commands use most
-messages once or twice."""
+"""Limits up to which the walker is used.
+
+Compiling costs more than the first uses of a small message, and short commands use most messages once or twice.
+"""
 
 _walked: dict[tuple[type[Message], int, str], int] = {}
 _decoders: dict[tuple[type[Message], int, bool, bool], Callable[[Any, int], tuple[Any, int]]] = {}
@@ -36,7 +38,9 @@ def decoder(
 ) -> Callable[[Any, int], tuple[M, int]]:
     """Return the compiled function (buffer, position) -> (message, position after it), which raises one of FAILURES.
 
-    Args: view: decode memoryviews instead of bytes. in_place: leave records in the bytes, as FrameSlices.
+    Args:
+        view: whether the buffer is a memoryview, not bytes.
+        in_place: whether records become FrameSlices of the buffer.
     Raises: LocalProtocolError: the version is not declared.
     """
     function = _decoders.get((cls, version, view, in_place))
@@ -61,8 +65,10 @@ def encoder(cls: type[Message], version: int) -> Callable[[Any, list[bytes]], No
 def decode(cls: type[M], data: bytes | bytearray | memoryview, version: int, offset: int = 0) -> M:
     """Decode the message in `data` from `offset` to the end.
 
-    Only fields of type bytes are copied from a memoryview or bytearray.
-    Raises: RemoteProtocolError: the bytes are not a valid message; has API, version, field path, and offset.
+    Fields of type bytes are copied if `data` is a memoryview or bytearray.
+
+    Raises:
+        RemoteProtocolError: the bytes are not a valid message. It has API, version, field path, and offset.
         LocalProtocolError: the version is not declared.
     """
     message, pos = decode_prefix(cls, data, version, offset)
@@ -77,7 +83,8 @@ def decode_prefix(
 ) -> tuple[M, int]:
     """Decode the message at `offset`; return it and the position after it.
 
-    With `in_place`, records may be FrameSlices of `data`. Raises: as `decode`, except for surplus bytes.
+    Args: in_place: whether records may become FrameSlices of `data`.
+    Raises: as `decode`, but bytes may follow the message.
     """
     if not isinstance(data, bytes):
         data = memoryview(data).cast("B")
@@ -106,7 +113,7 @@ def decode_header(cls: type[M], data: bytes | bytearray | memoryview, version: i
 def encode(message: Message, version: int) -> bytes:
     """Encode `message` without a header.
 
-    Raises: LocalProtocolError: a value does not fit its type or the version; has the field.
+    Raises: LocalProtocolError: a value does not fit its type or the version. It has the field.
     """
     return b"".join(encode_parts(message, version))
 
@@ -129,15 +136,17 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
 def encode_member_data(message: Message, version: int) -> bytes:
     """Encode data that members of a classic group exchange: an int16 version, then the message.
 
-    Raises: LocalProtocolError: a value does not fit.
+    Raises: LocalProtocolError: a value cannot be encoded.
     """
     return _MEMBER_DATA_VERSION.pack(version) + encode(message, version)
 
 
 def decode_member_data(cls: type[M], data: bytes) -> M:
-    """Decode data of `encode_member_data`; undeclared versions as the newest, because they only append fields.
+    """Decode the result of `encode_member_data`.
 
-    Raises: RemoteProtocolError: the bytes are not a valid message.
+    A newer version is decoded as the newest declared version, because versions only append fields.
+
+    Raises: RemoteProtocolError: the bytes are not a valid message, or the version is negative.
     """
     if len(data) < _MEMBER_DATA_VERSION.size:
         raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes do not contain a version")

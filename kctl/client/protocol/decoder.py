@@ -1,7 +1,8 @@
-"""Generator of the Python source that decodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
+"""Generator of the Python source that decodes one version of a message, with the same results as walker.py.
 
-Each length is compared with the bytes left before its use. Other reads past the end raise struct.error or IndexError,
-which codec.py catches. A compact length is read as one byte, or as a varint if its high bit is set.
+tests/fuzz/protocol compares the two. Each length is compared with the bytes left before its use. Other reads past the
+end raise struct.error or IndexError, which codec.py catches. A compact length is read as one byte, or as a varint if
+its high bit is set.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,9 @@ def compile_decoder(
 ) -> Callable[[Any, int], tuple[Any, int]]:
     """Return a function (buffer, position) -> (message, position after it).
 
-    Args: view: for memoryviews. in_place: records are FrameSlices of the bytes.
+    Args:
+        view: whether the buffer is a memoryview.
+        in_place: whether records become FrameSlices of the buffer.
     """
     source = _Decoder(version, version >= cls.FLEXIBLE_FROM, view, in_place)
     source.line("size = len(buf)")
@@ -42,7 +45,10 @@ def compile_decoder(
 
 
 class _Decoder(Source):
-    """Source of a decoder: `buf` bytes, `p` position, `size` end, `left` number of structs that may follow."""
+    """Generator of a decoder's source.
+
+    The source has the variables `buf` (buffer), `p` (position), `size` (end), and `left` (structs that may follow).
+    """
 
     def __init__(self, version: int, flexible: bool, view: bool, in_place: bool) -> None:
         super().__init__(version, flexible)
@@ -83,7 +89,7 @@ class _Decoder(Source):
             self.tags(tagged, var)
 
     def default(self, entry: Field, target: str) -> None:
-        """Set the default of an absent field; nested structs are created inline, which is faster than a call."""
+        """Set the default of an absent field. Code for nested structs is inlined, which is faster than a call."""
         if entry.factory is None:
             self.line(f"{target} = {entry.default!r}")
         elif entry.is_array:
@@ -148,7 +154,7 @@ class _Decoder(Source):
         self.line(f"p = {end}")
 
     def length(self, compact: bool, letter: str, most: int | None = None) -> str:
-        """Read a length or count; return the variable that holds it. Compact values are 1 too large."""
+        """Read a length or count; return the variable that has it. A compact value is 1 too large."""
         name = self.fresh("n")
         self.run.append((name, "B" if compact else letter))
         self.flush()
@@ -249,7 +255,6 @@ class _Decoder(Source):
 
 
 def _read_tag(buf: bytes | memoryview, pos: int, size: int, last: int) -> tuple[int, int, int]:
-    """Return a tag, the end and the start of its value. Raises: Malformed: tags do not ascend."""
     tag, pos = read_uvarint(buf, pos)
     length, pos = read_uvarint(buf, pos)
     if not last < tag <= MAX_TAG or pos + length > size:

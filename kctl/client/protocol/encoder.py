@@ -1,6 +1,7 @@
-"""Generator of the Python source that encodes one version of a message. Results equal walker.py (tests/fuzz/protocol).
+"""Generator of the Python source that encodes one version of a message, with the same results as walker.py.
 
-Values that do not fit raise errors of struct, str.encode, or len, which codec.py catches. Byte fields are not copied.
+tests/fuzz/protocol compares the two. Values that do not fit raise errors of struct, str.encode, or len, which codec.py
+catches. Byte fields are not copied.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ def compile_encoder(cls: type[Message], version: int) -> Callable[[Any, list[byt
 
 
 class _Encoder(Source):
-    """Source of an encoder: `w` appends to the parts; tagged fields have a separate list."""
+    """Generator of an encoder's source, in which `w` appends to the parts; tagged fields have a separate list."""
 
     def __init__(self, version: int, flexible: bool) -> None:
         super().__init__(version, flexible)
@@ -156,7 +157,7 @@ class _Encoder(Source):
         self._end(section)
 
     def _end(self, section: str) -> None:
-        """Write the tag section; an empty one is packed with the fixed-width values before it."""
+        """Write the tag section. An empty section is packed with the fixed-width values before it."""
         run, self.run = self.run, []
         with self.block(f"if {section}:"):
             self.run = run

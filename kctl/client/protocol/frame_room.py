@@ -8,7 +8,7 @@ from typing import final
 
 @final
 class FrameRoom:
-    """Memory of a frame while its bytes arrive; CPython's BytesIO returns it as bytes without a copy."""
+    """Memory for a frame whose bytes are arriving; BytesIO of CPython returns it as bytes without a copy."""
 
     def __init__(self, size_bytes: int) -> None:
         self._file = BytesIO(bytes(size_bytes))  # the only reference: BytesIO uses this memory without a copy
@@ -19,9 +19,9 @@ class FrameRoom:
         return self._view[self.filled_bytes :]
 
     def fill(self, data: bytes | bytearray | memoryview) -> None:
-        """Add the next bytes, without a copy if they were read into `rest`.
+        """Add the next bytes; bytes that were read into `rest` are not copied.
 
-        Raises: ValueError: the frame has less room.
+        Raises: ValueError: the frame has not enough room.
         """
         start, end = self.filled_bytes, self.filled_bytes + len(data)
         if end > len(self._view):
@@ -31,7 +31,7 @@ class FrameRoom:
         self.filled_bytes = end
 
     def take(self) -> bytes:
-        """Return the frame, once. Raises: ValueError: incomplete, or returned before."""
+        """Return the frame, once. Raises: ValueError: the frame is incomplete, or was returned before."""
         if self._view.readonly or self.filled_bytes < len(self._view):
             raise ValueError("the frame is not whole")
         self._view.release()

@@ -1,4 +1,4 @@
-"""FrameSlice: records of a response inside its frame; a copy costs more than reading them."""
+"""FrameSlice: records of a response inside its frame, because a copy would cost more than reading them."""
 
 
 class FrameSlice:

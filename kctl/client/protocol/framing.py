@@ -1,11 +1,9 @@
 """Frames: a size of 4 bytes, a header, and a body, for both sides of a connection.
 
-| frame | header version | header |
-|---|---|---|
-| request, not flexible | 1 | api key int16, api version int16, correlation id int32, client id string |
-| request, flexible | 2 | as version 1 (the client id keeps its int16 length), then a tag section |
-| response, not flexible | 0 | correlation id int32 |
-| response, flexible | 1 | correlation id int32, then a tag section |
+| frame | header version | header | |---|---|---| | request, not flexible | 1 | api key int16, api version int16,
+correlation id int32, client id string | | request, flexible | 2 | as version 1 (the client id keeps its int16 length),
+then a tag section | | response, not flexible | 0 | correlation id int32 | | response, flexible | 1 | correlation id
+int32, then a tag section |
 
 ApiVersions is the exception (KIP-511): its response header always has version 0. Brokers that do not support the
 version of the request respond with a body of version 0 and error 35.
@@ -75,7 +73,7 @@ def encode_response(response: Response, version: int, correlation_id: int) -> by
 
 
 def peek_request(frame: bytes) -> RequestPrefix:
-    """Return the first fields of a request frame (without size), even of an unknown API or version.
+    """Return the first fields of a request frame (without size), even if API or version are unknown.
 
     Raises: RemoteProtocolError: the frame has less than 8 bytes.
     """
@@ -111,8 +109,10 @@ def decode_response_prefix(
 ) -> tuple[int, R, int]:
     """Decode a response frame (without size); return correlation id, message, and number of bytes after the message.
 
-    With `in_place`, records may be FrameSlices of the frame. An ApiVersionsResponse with error 35 is decoded as version
-    0; servers differ in the bytes after this code, so a malformed rest becomes a response without versions.
+    An ApiVersionsResponse with error 35 is decoded as version 0. Servers send different bytes after this code, so a
+    malformed rest becomes a response without versions.
+
+    Args: in_place: whether records may become FrameSlices of the frame.
     Raises: RemoteProtocolError: header or body is malformed.
     """
     header, pos = codec.decode_header(ResponseHeader, frame, response_header_version(response_cls, version))
@@ -133,7 +133,8 @@ class FrameReader:
 
     A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
     into its memory. For frames of a megabyte, a copy costs more than decoding.
-    Args: max_bytes: limit of a frame without its size prefix.
+
+    Args: max_bytes: maximum size of a frame, without its size prefix.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -151,9 +152,9 @@ class FrameReader:
 
     @property
     def next_read_bytes(self) -> int:
-        """Size of the next read, to get large frames whole; 0: no limit.
+        """Number of bytes to read next, so that large frames arrive whole; 0 for any number.
 
-        After a large frame, only the size of the next frame is read: another large frame is likely.
+        After a large frame, only the size of the next frame is read, because another large frame is likely.
         """
         if not self._is_large:
             return 0
@@ -164,9 +165,9 @@ class FrameReader:
         return self._is_large and self._left > 0
 
     def place(self) -> memoryview | None:
-        """Return memory to read the rest of a large frame into before `feed`; otherwise None.
+        """Return memory into which to read the rest of a large frame before `feed`; otherwise None.
 
-        If the memory cannot be allocated, the frame is kept in pieces: its size may be false.
+        If the memory cannot be allocated, the frame is kept in pieces, because its size may be wrong.
         """
         if not self.is_inside_large:
             return None
@@ -183,7 +184,7 @@ class FrameReader:
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
         """Return the frames that `data` completes, without size prefix.
 
-        Raises: RemoteProtocolError: the system has no memory, or a size is negative or above the limit. Every further
+        Raises: RemoteProtocolError: there is not enough memory, or a size is negative or above the limit. Every further
             call then raises for such a size; `first_bytes` begins with it, to identify the server's protocol.
         """
         frames: list[bytes] = []
@@ -229,7 +230,7 @@ class FrameReader:
             raise RemoteProtocolError(f"not enough memory for a frame of {size_bytes} bytes") from None
 
     def _keep(self, piece: bytes) -> None:
-        """Keep a piece; small pieces are joined: their objects would need more memory than the bytes."""
+        """Keep a piece. Small pieces are joined, because their objects would need more memory than the bytes."""
         if len(piece) >= _SMALL_PIECE:
             self._pieces.append(piece)
         elif self._pieces and isinstance(self._pieces[-1], bytearray):

@@ -27,7 +27,7 @@ _INTEGERS = {
 
 
 class JsonFormError(ValueError):
-    """A JSON value that does not describe the message; has place and expected value."""
+    """A JSON value that does not describe the message; the text has the place and the expected value."""
 
 
 def from_json(kind: type[M], value: object, version: int) -> M:
@@ -147,7 +147,7 @@ def _mistake(path: str, text: str) -> JsonFormError:
 
 
 def folded(name: str) -> str:
-    """Return a field name in a form that is equal for all spellings."""
+    """Return a form of a field name that is equal for all spellings."""
     return name.replace("_", "").lower()
 
 
@@ -171,7 +171,6 @@ Write = Callable[[Any], object]
 
 @cache
 def _fields_of(kind: type[Struct], version: int) -> tuple[tuple[str, str, Write | None], ...]:
-    """Return name, attribute, and converter of each field; no converter for values that are valid JSON."""
     found: list[tuple[str, str, Write | None]] = []
     for entry in kind.FIELDS:
         if entry.is_in(version):

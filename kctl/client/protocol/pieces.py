@@ -1,4 +1,4 @@
-"""Pieces: header and body of a batch in a request; joining them would copy up to a megabyte."""
+"""Pieces: header and body of a batch in a request, which are not joined, because this would copy up to a megabyte."""
 
 
 class Pieces:

@@ -1,13 +1,11 @@
 """Primitive types of the wire. Bounds are checked before memory is allocated.
 
-| type | bytes |
-|---|---|
-| int8 .. int64, uint16, uint32, float64, bool, uuid | fixed width, big endian; bool is 0 or not 0; uuid is 16 bytes |
-| uvarint | 7 bits a byte, lowest first, high bit set on all but the last byte; at most 5 bytes and 32 bits |
-| string | int16 length, -1 = null, then UTF-8; compact: uvarint length + 1, 0 = null |
-| bytes, records | int32 length, -1 = null; compact: uvarint length + 1, 0 = null |
-| array | int32 count, -1 = null; compact: uvarint count + 1, 0 = null |
-| tag section | uvarint count, then (uvarint tag, uvarint size, bytes) in strictly ascending order of tags |
+| type | bytes | |---|---| | int8 .. int64, uint16, uint32, float64, bool, uuid | fixed width, big endian; bool is 0 or
+not 0; uuid is 16 bytes | | uvarint | 7 bits a byte, lowest first, high bit set on all but the last byte; at most 5
+bytes and 32 bits | | string | int16 length, -1 = null, then UTF-8; compact: uvarint length + 1, 0 = null | | bytes,
+records | int32 length, -1 = null; compact: uvarint length + 1, 0 = null | | array | int32 count, -1 = null; compact:
+uvarint count + 1, 0 = null | | tag section | uvarint count, then (uvarint tag, uvarint size, bytes) in strictly
+ascending order of tags |
 
 The compiled codec repeats these rules inline; tests/fuzz/protocol compares the two.
 """
@@ -20,10 +18,12 @@ from typing import Final
 ZERO_UUID: Final = bytes(16)
 MAX_STRING_BYTES: Final = 0x7FFF
 MOST_STRUCTS: Final = 1_000_000
-"""Most structs in arrays of one decoded message: each needs some hundred bytes of memory, but as few as two on the
-wire."""
+"""Maximum number of structs in arrays of one decoded message.
+
+Each needs some hundred bytes of memory, but as few as two in the encoded message.
+"""
 MAX_TAG: Final = 0x7FFF_FFFE
-"""Greatest tag: Kafka keeps tags in an int32 and reserves its greatest value."""
+"""Maximum tag; Kafka stores tags in an int32 and reserves its maximum."""
 
 FIXED_FORMATS: Final[dict[str, str]] = {
     "bool": "?",
@@ -43,11 +43,11 @@ _PACKERS: Final = {kind: struct.Struct(">" + letters) for kind, letters in FIXED
 FIXED_SIZES: Final = {kind: packer.size for kind, packer in _PACKERS.items()}
 
 SMALL_UVARINTS: Final = tuple(bytes((value,)) for value in range(128))
-"""Prepared varints of one byte."""
+"""Varints of one byte, encoded in advance."""
 
 
 class Malformed(Exception):
-    """A value that breaks a rule of the wire; the codec turns it into a ProtocolError with the field."""
+    """A value that breaks a rule of the protocol; the codec turns it into a ProtocolError with the field."""
 
     def __init__(self, reason: str, offset: int = 0) -> None:
         super().__init__(reason)

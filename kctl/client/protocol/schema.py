@@ -16,7 +16,7 @@ from kctl.client.protocol.primitives import ZERO_UUID, uuid_text
 __all__ = ["NEVER", "ZERO_UUID", "Field", "Message", "Request", "Response", "Struct", "Versions", "field"]
 
 NEVER: Final = 32768
-"""Version above all others: with `flexible_from=NEVER`, no version of an API is flexible."""
+"""Version above all others; `flexible_from=NEVER` means that no version of an API is flexible."""
 
 Versions = tuple[int, int]
 """First and last version, inclusive; empty if the first is greater."""
@@ -101,7 +101,7 @@ class Field:
         return self.nullable[0] <= version <= self.nullable[1]
 
     def default_value(self) -> Any:
-        """Return the default; lists and structs are new each time."""
+        """Return the default; lists and structs are created each time."""
         return self.default if self.factory is None else self.factory()
 
 
@@ -167,7 +167,7 @@ class StructType(type):
 class Struct(metaclass=StructType):
     """A group of fields; equal if all fields and unknown tagged fields are equal. Declared structs are not subclassed.
 
-    Attributes: `unknown_tagged_fields` by tag; encoding a decoded message keeps them.
+    Attributes: unknown_tagged_fields: bytes by tag; they are kept if a decoded message is encoded again.
     """
 
     __slots__ = ("unknown_tagged_fields",)
@@ -199,9 +199,9 @@ class Struct(metaclass=StructType):
 
 
 class Message(Struct):
-    """A struct with versions: `class M(Message, versions=(0, 3), flexible_from=2)`.
+    """A struct with versions, such as `class M(Message, versions=(0, 3), flexible_from=2)`.
 
-    Attributes: NAME: Kafka's name of the API [default: the name of the class without Request or Response].
+    Attributes: NAME: Kafka's name of the API; by default, the class name without Request or Response.
     """
 
     NAME: ClassVar[str]
@@ -226,9 +226,11 @@ class Response(Message):
 
 
 class Request(Message):
-    """A request. RESPONSE is the class of its response, with the same API key and versions.
+    """A request.
 
-    LATEST_VERSION_UNSTABLE: the last version may still change; it is never chosen.
+    Attributes:
+        RESPONSE: class of its response, with the same API key and versions.
+        LATEST_VERSION_UNSTABLE: whether the last version may still change, so it is never chosen.
     """
 
     API_KEY: ClassVar[int]
@@ -263,7 +265,7 @@ def _compile_init(cls: type[Struct]) -> Callable[..., None]:
 
 
 def _show(entry: Field, value: Any) -> str:
-    """Return a field's value for people; bytes only as a size: they may be a password or a megabyte."""
+    """Return a field's value for users; of bytes, only the size, because they may be a password or a megabyte."""
     if value is None or isinstance(entry.kind, type):
         return repr(value)
     if entry.kind in ("bytes", "records"):

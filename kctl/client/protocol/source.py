@@ -1,7 +1,7 @@
 """Common part of the source generators: indented lines, fresh names, and runs of adjacent fixed-width values.
 
-A run is a list of (expression, struct letter) that one `struct.Struct` packs or unpacks in one call. A value of unknown
-width ends the run, and `flush` writes the call.
+A run is a list of (expression, struct letter), which one `struct.Struct` packs or unpacks in one call. A value of
+variable width ends the run, and `flush` writes the call.
 """
 
 import struct
@@ -41,7 +41,7 @@ class Source:
         self._count = 0
 
     def line(self, text: str) -> None:
-        """Add a line, which must not read or write the wire, because an open run stays open."""
+        """Add a line, which must not read or write message bytes, because an open run stays open."""
         self.lines.append(f"{self._indent}{text}\n")
 
     @contextmanager
@@ -74,7 +74,7 @@ class Source:
         return name
 
     def is_set(self, entry: Field, value: str) -> str:
-        """Return the condition that `value` is not the default of `entry`."""
+        """Return an expression that is true if `value` is not the default of `entry`."""
         if entry.factory is None:
             return f"{value} is not None" if entry.default is None else f"{value} != {entry.default!r}"
         if entry.is_array:
@@ -91,7 +91,7 @@ class Source:
         return letters.replace("?", "_bool_"), struct.Struct(">" + letters)
 
     def split(self, cls: type[Struct]) -> tuple[list[Field], dict[int, Field], list[Field]]:
-        """Return the fields of this version: in the body, by tag, and absent."""
+        """Return the fields in the body, the tagged fields by tag, and the fields that this version does not have."""
         body, tagged, absent = [], {}, []
         for entry in cls.FIELDS:
             if entry.is_tagged_in(self.version):

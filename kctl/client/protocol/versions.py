@@ -1,4 +1,4 @@
-"""NodeVersions: version of each API for a node, the highest that both sides support; first release of each API."""
+"""NodeVersions: API versions of a node, and the choice of the highest version that both sides support."""
 
 from typing import Final
 
@@ -10,7 +10,9 @@ from kctl.client.protocol.schema import Request, Versions
 class NodeVersions:
     """Version ranges that a node supports.
 
-    Attributes: `ranges` by API key; `features` finalized feature name -> level (metadata.version, group.version, ...).
+    Attributes:
+        ranges: first and last version by API key.
+        features: level by finalized feature (metadata.version, group.version, ...).
     """
 
     def __init__(self, ranges: dict[int, Versions], features: dict[str, int] | None = None) -> None:
@@ -30,8 +32,8 @@ class NodeVersions:
     def choose(self, request_cls: type[Request], at_most: int | None = None) -> int:
         """Return the highest version that both sides support, except versions that Kafka marks as unstable.
 
-        Args: at_most: the highest version that the request can use.
-        Raises: UnsupportedVersionError: no common version; has the API and both ranges.
+        Args: at_most: highest version that the request can use.
+        Raises: UnsupportedVersionError: there is no common version; the message has the API and both ranges.
         """
         version = self._common(request_cls, at_most)
         if version >= 0:
@@ -53,7 +55,7 @@ class NodeVersions:
 
 
 def _since(api: str) -> str:
-    """Return the release that introduced an API, as a text for errors, or an empty one."""
+    """Return the release that introduced an API, as a part of error messages; empty if unknown."""
     release = FIRST_RELEASE.get(api)
     return "" if release is None else f" (Kafka {release} and later have it)"
 

@@ -1,7 +1,4 @@
-"""Reference codec: walks a declaration field by field and defines its meaning. Short and slow on purpose.
-
-codec.py must produce equal bytes, values, and errors (tests/fuzz/protocol).
-"""
+"""Reference codec, which processes a declaration field by field and defines its meaning. Short and slow on purpose."""
 
 from typing import Any, TypeVar
 

@@ -1,17 +1,17 @@
 """Record batches, decoded and encoded, without sockets or time.
 
-Reading one partition of a fetch response::
+Read one partition of a fetch response::
 
     reader = BatchReader(data, topic="t", partition=0, fetch_offset=7, aborted=None)
     while chunk := reader.records(500):          # list[Record]; or: while not reader.exhausted: reader.output(plan)
         ...
     reader.next_offset                           # where the next fetch starts
 
-`aborted` is None for read_uncommitted, otherwise the AbortedTransaction list of the response. Records before
-`fetch_offset` and from `stop_offset` on are left out. Control batches are in `reader.markers`. Damage raises
+`aborted` is None for read_uncommitted, otherwise the list of AbortedTransaction in the response. Records before
+`fetch_offset`, and from `stop_offset` on, are left out. `reader.markers` has the control batches. Damage raises
 CorruptBatchError (UnsupportedCodecError for an unknown codec) after the records before it were returned.
 
-Writing::
+Write a batch::
 
     builder = RecordBatchBuilder("zstd", batch_size_bytes=16384)
     builder.try_append(key, value, [("name", b"value")], timestamp_ms)     # offset in the batch; None: full

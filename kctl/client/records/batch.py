@@ -9,12 +9,13 @@ from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchI
 from kctl.client.records.compression import codec_name
 
 _PIECE_BYTES: Final = 64 * 1024
-"""Copied bytes for each call of google-crc32c, which accepts whole bytes objects only: copies of this size stay in
-caches. Compiled modules pass parts without a copy.
+"""Size of the copies that are passed to google-crc32c, which accepts only whole bytes objects.
+
+Copies of this size stay in caches. Compiled modules pass parts without a copy.
 """
 _IS_COMPILED: Final = not isinstance(part_of(b"", 0, 0), bytes)
 _LENT_BYTES: Final = 1024 * 1024
-"""Bytes for each call without a copy: less than 0.1 ms, during which no other thread runs."""
+"""Bytes for each call without a copy, which takes less than 0.1 ms; no other thread runs in this time."""
 
 
 def crc32c(head: bytes, rest: bytes = b"") -> int:
@@ -36,13 +37,13 @@ def crc32c_between(data: bytes, start: int, end: int) -> int:
 
 
 FRAME: Final = Struct(">qi")
-"""First fields of every batch version: base offset and length."""
+"""First two fields of a batch in every version: base offset and length."""
 FRAME_BYTES: Final = 12
 MAGIC_AT: Final = 16
 BATCH_OVERHEAD_BYTES: Final = 61
 """Size of a batch header."""
 CHECKED_AT: Final = 21
-"""Start of the bytes that the CRC covers."""
+"""Index of the first byte that the CRC covers."""
 LOG_APPEND: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
@@ -55,7 +56,7 @@ _MAX_BASE_OFFSET: Final = (1 << 63) - (1 << 32)
 
 
 class Source(NamedTuple):
-    """Topic and partition of bytes; `origin` is the position of the records field in its buffer."""
+    """Topic and partition of bytes, for errors. Attributes: origin: position of the records field in the buffer."""
 
     topic: str
     partition: int
@@ -140,7 +141,7 @@ def batch_head(
     base_offset: int = 0,
     leader_epoch: int = -1,
 ) -> bytes:
-    """Return the header of a batch with the records `body`, compressed as in `attributes`."""
+    """Return the header of a batch whose encoded records are `body`. Args: attributes: codec of `body`, and flags."""
     head = _CHECKED.pack(
         attributes,
         last_offset_delta,
@@ -157,8 +158,9 @@ def batch_head(
 
 
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
-    """Return the version 2 batch as a broker stores it, optionally with a log append time, which replaces the
-    timestamps of its records for readers.
+    """Return the version 2 batch as a broker stores it.
+
+    Args: log_append_time_ms: time that replaces the timestamps of the records for readers; None to keep them.
     """
     _, length, _, magic = _BEFORE_CRC.unpack_from(batch)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, magic)
@@ -171,7 +173,7 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
 
 
 def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """Return the header of the version 2 batch with other producer fields."""
+    """Return a new header for the version 2 batch, with other producer fields."""
     fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)

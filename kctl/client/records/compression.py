@@ -1,7 +1,8 @@
-"""Compression codecs of batches, with a bounded decompressed size, xerial framing for snappy, and independent lz4
-blocks. cramjam is imported with the first compressed batch.
+"""Compression codecs of batches, with a limit on the decompressed size, xerial framing for snappy, and independent lz4
+blocks.
 
-Source: KIP-110 (zstd); https://github.com/xerial/snappy-java; https://github.com/lz4/lz4.
+cramjam is imported with the first compressed batch. Source: KIP-110 (zstd); https://github.com/xerial/snappy-java;
+https://github.com/lz4/lz4.
 """
 
 from collections.abc import Iterator
@@ -21,9 +22,9 @@ _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _FIRST_PIECE_BYTES: Final = 512
-"""First bytes passed for a gzip member: zlib copies the bytes after a member, which is slow for many small members."""
+"""Bytes that zlib gets first; it copies all bytes after a gzip member, which is slow for many small members."""
 _SNAPPY_MAX_RATIO: Final = 22
-"""Highest compression ratio of snappy: its densest element produces 64 bytes from 3."""
+"""Maximum compression ratio of snappy: its densest element produces 64 bytes from 3."""
 _CAPACITY_TOO_SMALL: Final = "failed to write whole buffer"
 """Text of cramjam's error for an output buffer that is too small; a test checks it."""
 
@@ -68,7 +69,7 @@ def _xerial(data: bytes) -> bytes:
 
 
 def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
-    """Return the plain bytes. Raises: DecompressionError: damaged, incomplete, or more than `max_bytes`."""
+    """Return the plain bytes. Raises: DecompressionError: `data` is damaged or incomplete, or exceeds `max_bytes`."""
     if codec == "none":
         return bytes(data)
     if codec == "gzip":
@@ -91,7 +92,7 @@ def _too_large(codec: str, max_bytes: int) -> DecompressionError:
 
 
 def _gunzip(data: memoryview, max_bytes: int) -> bytes:
-    """Return the plain bytes of all gzip members; other bytes after them are ignored, as in Java."""
+    """Return the plain bytes of all gzip members; bytes after them are ignored, as in Java."""
     import zlib
 
     parts: list[bytes] = []
@@ -122,7 +123,7 @@ def _is_gzip(data: memoryview) -> bool:
 
 
 def _unsnappy(data: bytes, max_bytes: int) -> bytes:
-    """Return the plain bytes of xerial blocks, or of one raw block, as some clients write."""
+    """Return the plain bytes of xerial blocks, or of one raw block, which some clients write."""
     import cramjam
 
     blocks = _xerial_blocks(data) if data.startswith(_XERIAL_MAGIC) else iter((data,))

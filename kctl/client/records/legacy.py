@@ -1,6 +1,6 @@
 """Messages of versions 0 and 1, plain or in a compressed wrapper, rewritten as version 2 records.
 
-Offsets in a wrapper are absolute in version 0, relative in version 1. Source: KIP-31, KIP-32;
+In a wrapper, offsets are absolute in version 0, and relative in version 1. Source: KIP-31, KIP-32;
 https://kafka.apache.org/documentation/#messageset.
 """
 
@@ -38,8 +38,9 @@ class Rewritten(NamedTuple):
 def read_message(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, max_decompressed_bytes: int
 ) -> Rewritten:
-    """Read the message at `data[at:end]`, or the messages in a wrapper. Raises: CorruptBatchError,
-    UnsupportedCodecError.
+    """Read the message at `data[at:end]`; of a wrapper, read the messages in it.
+
+    Raises: CorruptBatchError, UnsupportedCodecError.
     """
     outer = _parse(source, data, at, end, check_crcs=check_crcs, base_offset=FRAME.unpack_from(data, at)[0], origin=at)
     codec = codec_name(outer.attributes & _CODEC_MASK)
@@ -54,7 +55,7 @@ def read_message(
 def _parse(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, base_offset: int, origin: int
 ) -> Message:
-    """Read a message; `base_offset` and `origin` locate the outer one for errors."""
+    """Read a message. Args: base_offset, origin: offset and position of the outer message, for errors."""
     offset, _ = FRAME.unpack_from(data, at)
     pos = at + FRAME_BYTES
     crc, magic, attributes = _HEAD.unpack_from(data, pos)
@@ -117,7 +118,7 @@ def _unwrap(
 
 
 def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message], at: int) -> Rewritten:
-    """Encode the messages as version 2 records; a log append time of the wrapper applies to all."""
+    """Encode the messages as version 2 records; a log append time of the wrapper applies to all of them."""
     first, last = messages[0], messages[-1]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
         raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)

@@ -8,15 +8,15 @@ from kctl.client.records._hot.rows import Rows, split_all
 
 
 class Lines(Sequence[bytes]):
-    """Lines of `data` that end with a delimiter; bytes after the last one are excluded.
+    """Lines of `data`, which each end with a delimiter; bytes after the last delimiter are excluded.
 
     Args:
-        delimiter: not empty.
-        begun: prefix of the first line; contains no part of a delimiter that ends in `data`.
-
+        delimiter: separator of at least one byte.
+        begun: prefix of the first line; it must not contain a part of a delimiter that ends in `data`.
     Attributes:
         behind: position after the last delimiter.
-        longest_bytes, total_bytes: size of the longest line, and of all lines, without delimiters.
+        longest_bytes: size of the longest line, without delimiter.
+        total_bytes: size of all lines, without delimiters.
     """
 
     def __init__(self, data: bytes, delimiter: bytes, begun: bytes = b"") -> None:
@@ -58,7 +58,7 @@ class Lines(Sequence[bytes]):
         return [self.total_bytes] if self._count == 1 else [*map(len, self.between(0, self.behind))]
 
     def pieces(self) -> list[tuple[bytes, int, int]]:
-        """Return (bytes, start, end) of pieces with all lines and their delimiters."""
+        """Return (bytes, start, end) of pieces that contain all lines and their delimiters."""
         if not self._begun:
             return [(self._data, 0, self.behind)]
         first = self._data.find(self._delimiter) + len(self._delimiter)
@@ -75,7 +75,7 @@ class Lines(Sequence[bytes]):
         return self._data[self.behind :]
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Encode lines from byte `at` on as records: at most `most`, within `room_bytes` but at least one.
+        """Encode lines from byte `at` on as records: at least one, at most `most`, and within `room_bytes`.
 
         Returns: (records, their number, start of the next line or `behind`).
         """

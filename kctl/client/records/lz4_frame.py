@@ -1,7 +1,7 @@
-"""lz4 frames with independent blocks, as Kafka's clients write them, decompressed block by block into place: three to
-four times as fast as a library's reader.
+"""lz4 frames with independent blocks, as Kafka's clients write them, decompressed block by block into one buffer.
 
-Checksums are ignored, as the CRC of the batch covers the bytes; Java verifies only block checksums.
+This is three to four times as fast as a library's reader. Checksums are ignored, because the CRC of the batch covers
+the bytes; Java verifies only block checksums.
 
 Source: https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md
 """
@@ -11,21 +11,22 @@ from typing import Final, NamedTuple
 
 _MAGIC: Final = bytes.fromhex("04224d18")
 _LEAST_BYTES: Final = len(_MAGIC) + 7
-"""Least size of a frame: descriptor and end mark."""
+"""Minimum size of a frame: magic number, descriptor, and end mark."""
 _KIND: Final = 0xE3
 _INDEPENDENT_BLOCKS: Final = 0x60
-"""Required flags in `_KIND`: version 1, independent blocks, no dictionary, no reserved bits."""
+"""Required bits under the mask `_KIND`: version 1, independent blocks, no dictionary, no reserved bits."""
 _BLOCK_CHECKSUMS: Final = 0x10
 _CONTENT_SIZE: Final = 0x08
 _CONTENT_CHECKSUM: Final = 0x04
 _DICTIONARY: Final = 0x01
 _PLAIN: Final = 1 << 31
 _MAX_RATIO: Final = 255
-"""Highest compression ratio of a block."""
+"""Maximum compression ratio of a block."""
 _FEW_BLOCKS: Final = 4
 _FULL_BLOCK_BYTES: Final = 256
-"""Least size of a full block. Each block costs time in Python, and only damaged or malicious frames have many small
-ones.
+"""Minimum size of a full block.
+
+Each block costs time in Python, and only damaged or malicious frames have many small blocks.
 """
 
 
@@ -38,7 +39,7 @@ class _Block(NamedTuple):
 def unframed(data: memoryview, max_bytes: int) -> bytes | None:
     """Return the plain bytes of a frame, at most `max_bytes`.
 
-    None for other, damaged, or too large frames: a library's reader then finds the reason.
+    None for a damaged or unknown frame, or a larger one: a library's reader then reports the reason.
     """
     import cramjam
 
@@ -70,7 +71,7 @@ def unframed(data: memoryview, max_bytes: int) -> bytes | None:
 
 @lru_cache(maxsize=64)
 def _block_bytes(header: bytes) -> int | None:
-    """Return the block size in a header; None for frames of another kind."""
+    """Return the block size in a header; None if the frame is of another kind."""
     if header[:4] != _MAGIC or header[4] & _KIND != _INDEPENDENT_BLOCKS:
         return None
     size_code = header[5] >> 4
@@ -80,7 +81,7 @@ def _block_bytes(header: bytes) -> int | None:
 
 
 def _blocks(data: memoryview, block_bytes: int) -> list[_Block] | None:
-    """Return the blocks of a frame; None if they do not end with the data, or too many are small."""
+    """Return the blocks of a frame; None if they do not end with the data, or if too many are small."""
     flags = data[4]
     at = descriptor_end(flags) + 1
     behind = 4 if flags & _BLOCK_CHECKSUMS else 0
@@ -105,7 +106,10 @@ def descriptor_end(flags: int) -> int:
 
 
 def repair_header(data: bytes) -> bytes:
-    """Return the frame with a correct header checksum; version 0 messages wrongly include the magic number (KIP-57)."""
+    """Return the frame with a correct header checksum.
+
+    Clients that write version 0 messages wrongly include the magic number in the checksum (KIP-57).
+    """
     if len(data) < 7:
         return data
     end = descriptor_end(data[4])
@@ -113,7 +117,7 @@ def repair_header(data: bytes) -> bytes:
 
 
 def header_checksum(descriptor: bytes) -> int:
-    """Return the checksum byte of a descriptor below 16 bytes: part of its xxHash32."""
+    """Return the checksum byte of a descriptor of less than 16 bytes: a part of its xxHash32."""
     state = 374761393 + len(descriptor)
     words = len(descriptor) // 4 * 4
     for pos in range(0, words, 4):

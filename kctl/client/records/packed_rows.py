@@ -1,4 +1,4 @@
-"""Packed columns for `send_columns`: entries adjacent in one buffer, and rows of them."""
+"""Packed columns for `send_columns`, whose entries are adjacent in one buffer, and rows of these columns."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from kctl.client.records._hot.packed import divide_packed, encode_packed, measur
 from kctl.client.records._hot.rows import Rows
 
 _LEAST_RECORD_BYTES: Final = 7
-"""Size of a record with null key and value: seven fields of one byte."""
+"""Minimum size of a record, with null key and value: seven fields of one byte."""
 
 
 class PackedColumn(Sequence[bytes | None]):
@@ -42,17 +42,22 @@ class PackedColumn(Sequence[bytes | None]):
         return take_entries(self.part(first, end), 0, end - first)
 
     def part(self, first: int, end: int) -> PackedParts:
-        """Return only these rows: the loops in C check all ends that they receive."""
+        """Return only these rows, because the loops in C check all ends that they receive."""
         contents, _, bitmap, bit = self.parts
         return contents, self._ends[first : end + 1], bitmap, bit + first
 
     def content_bytes(self, first: int, end: int) -> int:
-        """Return the size of rows, including bytes of null entries, which are usually absent."""
+        """Return the size of rows; bytes of null entries, which are usually absent, are included."""
         return self._ends[end] - self._ends[first]
 
 
 class PackedRows:
-    """Rows of values and optional keys; `behind` is their number, `longest_bytes` the size of the largest."""
+    """Rows of values and optional keys.
+
+    Attributes:
+        behind: number of rows.
+        longest_bytes: size of the largest row.
+    """
 
     def __init__(self, values: PackedColumn, keys: PackedColumn | None = None) -> None:
         self._values = values
@@ -72,7 +77,7 @@ class PackedRows:
         return Rows(self._values.between(at, end), keys, timestamp_ms=timestamp_ms)
 
     def encoded_from(self, at: int, room_bytes: int, most: int) -> tuple[bytes, int, int]:
-        """Encode rows from `at` on as records, as Lines.encoded_from does."""
+        """Encode rows from row `at` on as records, as Lines.encoded_from does."""
         end = min(self.behind, at + most, at + 1 + room_bytes // _LEAST_RECORD_BYTES)
         keys = None if self._keys is None else self._keys.part(at, end)
         records, count = encode_packed(self._values.part(at, end), keys, 0, end - at, room_bytes, most)
@@ -83,9 +88,9 @@ class PackedRows:
         return keys + self._values.content_bytes(at, end)
 
     def end_within(self, at: int, overhead_bytes: int, room_bytes: int, most: int) -> int:
-        """Return the end of the rows from `at` on that fit: at least one, at most `most`.
+        """Return the end of the rows from `at` on that fit: at least one row, at most `most`.
 
-        Args: overhead_bytes: size of a row apart from its contents.
+        Args: overhead_bytes: size of a row in addition to its contents.
         """
         ends = range(at + 1, min(self.behind, at + most) + 1)
         fitting = bisect_right(
@@ -112,7 +117,10 @@ class PackedPart(NamedTuple):
         return self.packed.rows(self.first, self.end, self.timestamp_ms)
 
     def divided(self, partition_count: int) -> list[tuple[int, bytes, int, int]] | None:
-        """Divide the rows as `divide_packed`; None with fewer rows than partitions, or a row without a key."""
+        """Return the rows divided by partition, as `divide_packed` does, or None.
+
+        None means that there are fewer rows than partitions, or that a row has no key.
+        """
         if self.end - self.first < partition_count:
             return None
         values, keys = (column.part(self.first, self.end) for column in (self.values, self.keys))

@@ -17,20 +17,20 @@ from kctl.client.records.transactions import AbortedFilter, AbortedTransaction, 
 MAX_OFFSET: Final = (1 << 63) - 1
 CHUNK_RECORDS: Final = 500
 UNJOINED_BYTES: Final = 128 * 1024
-"""Size of values of one batch that `output` returns without joining them with the next batch."""
+"""Size of the values of one batch that `output` returns without joining them with the next batch."""
 JOINED_BYTES: Final = 1024 * 1024
 """Size of formatted records after which `output` returns."""
 LARGE_OUTPUT_BYTES: Final = 4 * JOINED_BYTES
-"""Size of formatted records that are not joined: they contain a large value, which would be copied."""
+"""Size of formatted records that are not joined, because they contain a large value, which would be copied."""
 OUTPUT_BYTES: Final = 8 * 1024 * 1024
 """Decompressed bytes after which `output` and `records` return."""
 LAST_DELTA_AT: Final = 23
-"""Position in a batch header of the last offset delta."""
+"""Position of the last offset delta in a batch header."""
 _SHORTEST_BATCH_BYTES: Final = FRAME_BYTES + 14
 
 
 class Frame(NamedTuple):
-    """Place of a batch; `end` is beyond the bytes if it is incomplete."""
+    """Bounds of a batch. Attributes: end: end of the batch; beyond the data if it is incomplete."""
 
     at: int
     end: int
@@ -40,16 +40,16 @@ class Frame(NamedTuple):
 class BatchReader:
     """Records of one partition of a fetch, in offset order.
 
-    Leaves out control batches, aborted transactions, and offsets outside the wanted range. Damage after some records is
-    raised by the next call, and by every later one.
+    Control batches, aborted transactions, and offsets outside the wanted range are left out. If records precede damage,
+    they are returned first; the next call and every later one raise the error.
 
     Attributes:
-        next_offset: offset after the last record returned; after all batches once `exhausted`.
-        exhausted: all wanted records were returned. Empty chunks may occur before.
-        count: number of records returned.
-        filtered_records: left out by conditions of the plan.
-        decompressed_bytes: of all compressed batches read.
-        markers: control records read.
+        next_offset: offset after the last returned record; after all batches once `exhausted` is set.
+        exhausted: whether all wanted records were returned. Until then, results may be empty.
+        count: number of returned records.
+        filtered_records: number of records that conditions of the plan left out.
+        decompressed_bytes: size of all decompressed batches.
+        markers: control records read so far.
     """
 
     def __init__(
@@ -85,35 +85,36 @@ class BatchReader:
         self._cursor: RecordCursor | None = None
         self._error: CorruptBatchError | None = None
         self._frame: Frame | None = None
-        """Place of the last batch."""
+        """Bounds of the last batch."""
 
     @property
     def held_bytes(self) -> int:
-        """Decompressed bytes of the current batch; 0 for uncompressed ones."""
+        """Decompressed size of the current batch; 0 if it is not compressed."""
         if self._cursor is None or self._cursor.buf is self._data:
             return 0
         return len(self._cursor.buf)
 
     def records(self, max_records: int = CHUNK_RECORDS) -> list[Record]:
-        """Return the next records, at most `max_records`; fewer after OUTPUT_BYTES of decompressed batches.
+        """Return the next records, at most `max_records`, or fewer after OUTPUT_BYTES of decompressed batches.
 
-        Raises: CorruptBatchError: damaged bytes. UnsupportedCodecError: unknown codec.
+        Raises: CorruptBatchError: a batch is damaged. UnsupportedCodecError: the codec is unknown.
         """
         out: list[Record] = []
         self._read(max_records, lambda cursor, room: read_records(cursor, out, room), self._decompressed_enough())
         return out
 
     def output(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> bytes:
-        """Return the output of the next records, at most `max_records`, without record objects.
+        """Return the output for the next records, at most `max_records`, without record objects.
 
-        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch with UNJOINED_BYTES of
-            values.
+        Returns early after OUTPUT_BYTES of decompressed batches, and at the end of a batch after UNJOINED_BYTES of
+        values.
+
         Raises: as records().
         """
         return b"".join(map(bytes, self._pieces(plan, max_records, in_place=False)))
 
     def pieces(self, plan: OutputPlan, max_records: int = CHUNK_RECORDS) -> list[bytes | ValuePlaces]:
-        """Return output() in pieces: large values in parts, or as places in the batch. Raises: as records()."""
+        """Return output() in pieces. Large values are several parts, or places in the batch. Raises: as records()."""
         return self._pieces(plan, max_records, in_place=True)
 
     def _pieces(self, plan: OutputPlan, max_records: int, *, in_place: bool) -> list[bytes | ValuePlaces]:
@@ -146,9 +147,9 @@ class BatchReader:
         return rows if joined_bytes > LARGE_OUTPUT_BYTES else [b"".join(rows)]
 
     def columns(self, columns: Columns, max_records: int) -> None:
-        """Append the next records to the columns, at most `max_records` or until they are full.
+        """Append the next records to the columns, until `max_records` are read or the columns are full.
 
-        Raises: as records(); the columns contain the records before the damage.
+        Raises: as records(); the columns then contain the records before the damage.
         """
         self._read(max_records, lambda cursor, room: read_columns(cursor, columns, room), columns.is_full)
 
@@ -167,7 +168,6 @@ class BatchReader:
         take: Callable[[RecordCursor, int], None],
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Call `take` with cursors until `max_records` were read, the output is full, or all are read."""
         if self._error is not None:
             raise self._error
         wanted = self.count + max_records
@@ -201,7 +201,8 @@ class BatchReader:
 
     def skip(self, error: CorruptBatchError) -> int:
         """Skip damage that was raised: one record if the error has a resume offset, otherwise the rest of the batch.
-        Return the offset to continue at.
+
+        Returns: offset to continue at.
         """
         self._error = None
         if error.resume_offset is not None:
@@ -221,7 +222,6 @@ class BatchReader:
         self.exhausted = True
 
     def _next_cursor(self) -> RecordCursor | None:
-        """Return a cursor over the next batch; None without wanted records, or at the end."""
         frame = next_frame(self._source, self._data, self._at, self._end)
         if frame is None or frame.end > self._end:
             self.exhausted = True  # an incomplete batch is normal: the next fetch returns it again
@@ -244,7 +244,7 @@ class BatchReader:
         return None
 
     def _head(self, frame: Frame) -> tuple[BatchInfo, bytes | None]:
-        """Read the header; in versions 0 and 1 also the records, which contain the first offset."""
+        """Read the header of a batch. In versions 0 and 1, also read the records, which contain the first offset."""
         data, source, limit = self._data, self._source, self._max_decompressed_bytes
         if data[frame.at + MAGIC_AT] == 2:
             return read_batch(source, data, frame.at, frame.end, check_crcs=self._check_crcs), None
@@ -283,9 +283,9 @@ class BatchReader:
 
 
 def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None:
-    """Return the place of the batch at `at`; None if its length is beyond `limit`.
+    """Return the bounds of the batch at `at`, or None if `limit` cuts its first fields.
 
-    Raises: CorruptBatchError: impossible length or unknown version.
+    Raises: CorruptBatchError: the length is impossible, or the version is unknown.
     """
     if limit - at < FRAME_BYTES:
         return None
@@ -298,7 +298,7 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
 
 
 def _offset_behind(data: bytes, frame: Frame) -> int:
-    """Return the offset after a batch; headers of versions 0 and 1 have the offset of the last message."""
+    """Return the offset after a batch. A header of version 0 or 1 has the offset of the last message."""
     if data[frame.at + MAGIC_AT] != 2 or frame.end - frame.at < BATCH_OVERHEAD_BYTES:
         return frame.base_offset + 1
     return frame.base_offset + 1 + int.from_bytes(data[frame.at + LAST_DELTA_AT : frame.at + LAST_DELTA_AT + 4], "big")
@@ -307,9 +307,9 @@ def _offset_behind(data: bytes, frame: Frame) -> int:
 def split_batches(
     data: bytes, *, topic: str = "", partition: int = -1, check_crcs: bool = True
 ) -> list[tuple[BatchInfo, bytes]]:
-    """Split a produce request's records into version 2 batches.
+    """Split the records of a produce request into version 2 batches.
 
-    Raises: CorruptBatchError: damage, an incomplete batch, or versions 0 and 1, which cannot be produced.
+    Raises: CorruptBatchError: a batch is damaged or incomplete, or has version 0 or 1, which cannot be produced.
     """
     source = Source(topic, partition)
     batches: list[tuple[BatchInfo, bytes]] = []

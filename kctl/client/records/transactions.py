@@ -1,4 +1,4 @@
-"""Transactions in a fetch: markers that end them, and a filter for batches of aborted ones.
+"""Transactions in a fetch: markers that end them, and a filter for batches of aborted transactions.
 
 Source: KIP-98; https://kafka.apache.org/documentation/#controlbatch.
 """
@@ -19,14 +19,14 @@ _KINDS: Final = {0: "abort", 1: "commit"}
 
 
 class AbortedTransaction(NamedTuple):
-    """Entry of a fetch response: the producer's records from the offset up to its marker were aborted."""
+    """Entry of a fetch response: the records of the producer from `first_offset` to its next marker were aborted."""
 
     producer_id: int
     first_offset: int
 
 
 class ControlMarker(NamedTuple):
-    """A control record; `kind` is commit, abort, or `type N` for records that end no transaction."""
+    """A control record. Attributes: kind: `commit` or `abort`; `type N` for a record that ends no transaction."""
 
     offset: int
     producer_id: int
@@ -80,7 +80,7 @@ def control_batch(
 
 
 class AbortedFilter:
-    """Filter of batches that read_committed hides; gets all batches in offset order."""
+    """Filter of batches that read_committed hides; it must get all batches in offset order."""
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         self._coming = sorted(aborted, key=attrgetter("first_offset"), reverse=True)
@@ -92,6 +92,6 @@ class AbortedFilter:
         return batch.is_transactional and not batch.is_control and batch.producer_id in self._open
 
     def ended(self, marker: ControlMarker) -> None:
-        """Record a marker; after an abort, batches of the producer belong to another transaction."""
+        """Record a marker. After an abort marker, batches of the producer belong to another transaction."""
         if marker.kind == "abort":
             self._open.discard(marker.producer_id)

@@ -1,7 +1,7 @@
 """Coordinator: broker that coordinates a group or a transactional.id, with separate connections to it.
 
-Connections are separate because brokers respond in order: fetches, large batches, and held JoinGroups must not delay
-heartbeats, commits, LeaveGroup, or the end of a transaction. Used by the network thread.
+Brokers respond in order on each connection, so fetches, large batches, and held JoinGroups would delay heartbeats,
+commits, LeaveGroup, or the end of a transaction. The network thread uses this module.
 """
 
 from random import Random
@@ -25,22 +25,24 @@ PROMPT = -(2**30)
 HELD = PROMPT - 1
 """Connection id of a consumer for requests that the broker may hold: JoinGroup and SyncGroup."""
 RECHECK_MS = 1000
-"""Silence of the coordinator after which another broker is queried for the coordinator, repeatedly."""
+"""Time without a response after which another broker is queried for the coordinator, repeatedly."""
 
 
 class Coordinator:
-    """Coordinator of one key; found when a request needs it, and again after it was lost.
+    """Coordinator of one key. It is found when a request needs it, and found again after it was lost.
 
     Args:
-        connections: its connection ids, which no broker has; silence is measured on the first.
-        patience_ms: least timeout of a timed-out request that counts against the coordinator.
+        connections: ids of the connections to it, which no broker has; the first one shows whether it responds.
+        patience_ms: minimum timeout of a request whose timeout counts against the coordinator.
+
     Attributes:
         key: the group.id or transactional.id.
-        error: last error of the coordinator or of finding it; None after a valid response.
-        refusal: error that ends the search; reset by the next poll.
-        is_recheck_pending: another broker was queried whether it is current.
-    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: while the coordinator is silent, another
-        broker is queried every second, to leave a frozen one as soon as it is replaced.
+        error: last error of the coordinator, or of finding it; None after a valid response.
+        refusal: error that ends the search; the next poll resets it.
+        is_recheck_pending: whether another broker was queried for the coordinator.
+
+    Source: Java's CoordinatorRequestManager and TransactionManager. Differs: while the coordinator does not respond,
+        another broker is queried every second, to leave a frozen coordinator as soon as it is replaced.
     """
 
     def __init__(
@@ -68,26 +70,26 @@ class Coordinator:
         self._pause = RetryPause(retry_backoff(config, rng))
         self._node: Node | None = None
         self._found = 0
-        """Number of times it was found; responses of earlier coordinators are ignored."""
+        """Number of times that a coordinator was found; responses of earlier coordinators are ignored."""
         self._is_wanted = False
         self._is_in_flight = False
         self._connect_errors: dict[int, KafkaError] = {}
         """Last error of each connection, to count each failure once."""
         self._pending: dict[int, int] = {}
-        """Start of each unanswered request on the first connection, oldest first."""
+        """Send time of each request on the first connection without a response, oldest first."""
         self._sent = 0
         self._connecting_since_ms: dict[int, int] = {}
-        """Start of each connection that is wanted and not ready."""
+        """Time since which each wanted connection is not ready."""
         self._looked_up_at_ms = 0
         self.is_recheck_pending = False
         self._next_recheck_at_ms = 0
         self._silent_id = NO_NODE
-        """Coordinator that was lost because it did not respond; not used to find the next one."""
+        """Coordinator that was lost because it did not respond; it is not queried for the next one."""
 
     # --- sending to it ----------------------------------------------------------------------------------------------
 
     def ready(self, connection: int | None = None) -> bool:
-        """Return whether a connection (default: the first) is ready; otherwise connect."""
+        """Return whether a connection (by default, the first) is ready; if not, connect."""
         if self._node is None:
             self._is_wanted = True
             return False
@@ -119,7 +121,7 @@ class Coordinator:
     def outgoing(
         self, connection: int, request: Request, timeout_ms: int, on_done: OnDone, max_version: int | None = None
     ) -> Outgoing:
-        """Return the request for a connection; with its connection, the coordinator is lost."""
+        """Return the request for a connection; if the connection is lost, so is the coordinator."""
         found = self._found
         self._sent = number = self._sent + 1
         if connection == self._connections[0]:
@@ -137,14 +139,14 @@ class Coordinator:
         self._client.send(self.outgoing(self._connections[0], request, self._request_timeout_ms, on_done, max_version))
 
     def check(self, code: int, action: str) -> KafkaError | None:
-        """Return the error of a response code; a wrong coordinator is lost.
+        """Return the error of a response code, or None; a wrong coordinator is lost.
 
-        Args: action: an imperative whose object is the coordinator's name: `join`.
+        Args: action: imperative whose object is the name of the coordinator's key, such as `join`.
         """
         return self.noted(code_error(code, f"{action} {self._name}"))
 
     def noted(self, error: KafkaError | None) -> KafkaError | None:
-        """Return the error of a response; a wrong coordinator is lost."""
+        """Record the error of a response and return it; a wrong coordinator is lost."""
         if error is None:
             self.answered()
         elif isinstance(error, BrokerError) and error.code in ELSEWHERE:
@@ -156,7 +158,7 @@ class Coordinator:
         self.error = None
 
     def lost(self, error: KafkaError) -> None:
-        """Find the coordinator again: it is silent, or no longer the coordinator."""
+        """Find the coordinator again, because it does not respond, or is no longer the coordinator."""
         if self._node is None:
             return
         self.error = error
@@ -175,7 +177,7 @@ class Coordinator:
         self._client.report(event)
 
     def recheck(self) -> None:
-        """Query whether the known coordinator is current; keep it until another one is reported.
+        """Query whether the known coordinator is current, and keep it until a broker reports another.
 
         With `lost`, a held JoinGroup would leave a member behind for which the group waits.
         """
@@ -194,12 +196,12 @@ class Coordinator:
 
     @property
     def known_error(self) -> KafkaError | None:
-        """`error`, or the last error of the network if FindCoordinator could not be sent."""
+        """`error`; if FindCoordinator could not be sent, the last error of the network."""
         is_asked = self.error is not None or self._node is not None or self._is_in_flight
         return self.error if is_asked else self._client.failure()
 
     def last_error(self) -> KafkaError | None:
-        """Return `error`, or the reason why its connection or FindCoordinator is not ready."""
+        """Return `error`, or the reason why the connection to the coordinator, or FindCoordinator, is not ready."""
         if self.error is not None or self._is_in_flight:
             return self.error
         if self._node is None:
@@ -209,7 +211,7 @@ class Coordinator:
     # --- the look-up ------------------------------------------------------------------------------------------------
 
     def poll(self, now_ms: int) -> Poll:
-        """Return the due FindCoordinator request; poll it after all senders to the coordinator."""
+        """Return the FindCoordinator request if it is due; call this after the polls of all its users."""
         self.refusal = None
         if self._is_in_flight or (self._node is None and not self._is_wanted):
             return Poll([])
@@ -236,7 +238,6 @@ class Coordinator:
         return wanted.next_deadline_at_ms
 
     def _node_to_ask(self) -> Node | None:
-        """Return a ready node, preferably not a silent coordinator."""
         network = self._client.network
         silent_id = self._silent_id if self._node is None else self._node.node_id
         node = network.any_ready_node(avoid=() if silent_id == NO_NODE else (silent_id,))
@@ -274,7 +275,7 @@ class Coordinator:
             self._pause.failed(self._client.clock.now_ms())
 
     def _on_recheck(self, node: Node, known: Node) -> None:
-        """Move to a reported other coordinator; otherwise the known one keeps its full timeout."""
+        """Move to the reported coordinator if it differs; otherwise the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
             text = f"{known} is no longer the coordinator, node {node.node_id} is"
@@ -291,7 +292,7 @@ class Coordinator:
     def _is_its_fault(self, error: KafkaError) -> bool:
         """Return whether a request without a response counts against the coordinator.
 
-        After a short timeout, a later request may still get one.
+        After a short timeout it does not, because a later request may still get a response.
         """
         if isinstance(error, UnsupportedVersionError | LocalProtocolError):
             return False

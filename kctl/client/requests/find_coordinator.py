@@ -1,4 +1,4 @@
-"""FindCoordinator: request for keys, and the coordinator or error of each in the response."""
+"""FindCoordinator: request for keys, and the coordinator or error of each key in the response."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -39,7 +39,7 @@ def find_coordinator(key_type: KeyType, keys: Sequence[str], versions: NodeVersi
 def coordinators_in(
     response: FindCoordinatorResponse, key_type: KeyType, keys: Sequence[str], broker: str = "a broker"
 ) -> dict[str, Node | KafkaError]:
-    """Return the coordinator or error of each key; only of the first if the response has no keys."""
+    """Return the coordinator or error of each key; if the response has no keys, only of the first key."""
     many = [(each.key, each) for each in response.coordinators]
     entries = each_once(many, keys, "FindCoordinator", broker) if many else {}
     found: dict[str, Node | KafkaError] = {}

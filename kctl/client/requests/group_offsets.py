@@ -28,7 +28,7 @@ from kctl.client.requests.items import each_once
 FIRST_VERSION_WITH_STABLE_OFFSETS = 7
 FIRST_VERSION_WITH_GROUPS = 8
 LAST_VERSION_WITH_NAMES = 9
-"""Last version of OffsetFetch and OffsetCommit with topic names; later ones have topic ids."""
+"""Last version of OffsetFetch and OffsetCommit with topic names; later versions have topic ids."""
 NOTHING = -1
 """Offset in a response without a commit."""
 
@@ -38,7 +38,7 @@ E = TypeVar("E")
 
 
 class OffsetAndMetadata(NamedTuple):
-    """Committed offset of a partition: the next record to read, and text of the committer."""
+    """Committed offset of a partition: the offset of the next record to read, and text of the committer."""
 
     offset: int
     metadata: str = ""
@@ -53,7 +53,7 @@ def checked_offsets(
 ) -> dict[TopicPartition, OffsetAndMetadata]:
     """Return offsets to commit as OffsetAndMetadata.
 
-    Raises: TypeError, ValueError: not a mapping of partitions to offsets from 0 to 2^63 - 1.
+    Raises: TypeError, ValueError: `offsets` does not map partitions to offsets from 0 to 2^63 - 1.
     """
     taken = check("offsets", offsets, Mapping[TopicPartition, int | OffsetAndMetadata])
     checked: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -68,9 +68,9 @@ def checked_offsets(
 def offset_fetch(
     group_id: str, partitions: Iterable[TopicPartition] | None, speaks: Speaks, *, require_stable: bool
 ) -> OffsetFetchRequest:
-    """Return the request for the committed offsets of partitions, or for all.
+    """Return the request for the committed offsets of partitions; None means all partitions.
 
-    Args: require_stable: wait for transactions that commit these offsets; older brokers ignore it.
+    Args: require_stable: whether to wait for transactions that commit these offsets; older brokers ignore it.
     """
     asked = None if partitions is None else list(by_topic(partitions).items())
     request = OffsetFetchRequest(require_stable=require_stable and speaks(FIRST_VERSION_WITH_STABLE_OFFSETS))
@@ -89,7 +89,7 @@ def offset_fetch(
 def committed_in(
     response: OffsetFetchResponse, group_id: str, asked: Iterable[TopicPartition], broker: str = "the coordinator"
 ) -> Committed | KafkaError:
-    """Return the committed offset of each partition or None, or the error of the group."""
+    """Return the committed offset, None, or an error for each partition; or the error of the group."""
     groups = [(each.group_id, each) for each in response.groups]
     group = each_once(groups, [group_id], "OffsetFetch", broker)[group_id] if groups else response
     return group if isinstance(group, KafkaError) else committed_of(group, group_id, asked, broker)
@@ -119,7 +119,7 @@ def _committed(
 
 
 def commit_entries(offsets: Mapping[TopicPartition, OffsetAndMetadata], make: Callable[..., E]) -> dict[str, list[E]]:
-    """Return the partitions of a commit by topic; `make` is the entry class of the request."""
+    """Return the entries of a commit by topic. Args: make: entry class of the request."""
     topics: dict[str, list[E]] = {}
     for (topic, partition), committed in offsets.items():
         entry = make(
@@ -158,7 +158,7 @@ def codes_in(
     topics: Iterable[OffsetCommitResponseTopic | OffsetDeleteResponseTopic | TxnOffsetCommitResponseTopic],
     topic_ids: Mapping[str, bytes] = {},
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the error code of each partition; `topic_ids`: of topics that the request identified by id."""
+    """Yield the error code of each partition. Args: topic_ids: ids in the request, by topic name."""
     names = {topic_id: name for name, topic_id in topic_ids.items()}
     for topic in topics:
         name = topic.name

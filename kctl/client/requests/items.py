@@ -1,4 +1,4 @@
-"""Items of a response: each requested one exactly once, otherwise the response is malformed."""
+"""Items of a response: if a requested item does not appear exactly once, the response is malformed."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -13,9 +13,11 @@ V = TypeVar("V")
 def each_once(
     items: Iterable[tuple[K, V]], requested: Iterable[K] | None, api: str, broker: str
 ) -> dict[K, V | KafkaError]:
-    """Return each requested item (None: all); missing and duplicate ones are a RemoteProtocolError.
+    """Return each requested item; a missing or duplicate item becomes a RemoteProtocolError.
 
-    Args: broker: name of the sender for messages.
+    Args:
+        requested: keys of the items; None for all.
+        broker: name of the sender, for messages.
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:

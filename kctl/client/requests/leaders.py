@@ -1,6 +1,6 @@
-"""Leaders: the node that leads a partition by the metadata, or the reason why none does.
+"""Leaders: the node that leads a partition according to the metadata, or the reason why there is none.
 
-Requests newer metadata if needed. Owns the backoff of topics whose metadata is an error that is not retriable.
+It requests newer metadata if needed, and has the backoff of topics whose metadata is an error that is not retriable.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,7 +23,7 @@ class Leaders:
         """Backoff of each topic whose metadata is an error that no retry fixes."""
 
     def find(self, topic_partition: TopicPartition) -> PartitionInfo | None:
-        """Return the partition with its leader; without one, request newer metadata."""
+        """Return the partition if its leader is known; otherwise request newer metadata and return None."""
         cluster = self._client.metadata.cluster
         info = cluster.partition(*topic_partition)
         if info is None or cluster.node(info.leader_id) is None:
@@ -34,9 +34,9 @@ class Leaders:
         return info
 
     def denied(self, topic: str, backoff: ExponentialBackoff, now_ms: int) -> int:
-        """Record a final error in the metadata of a topic; return when its partitions may retry.
+        """Record an error in a topic's metadata that is not retriable; return when its partitions may retry.
 
-        They retry at one instant, and the application gets their common error once.
+        All partitions retry at the same time, so the application gets their common error once.
         """
         pause = self._denials.setdefault(topic, RetryPause(backoff))
         if now_ms >= pause.until_ms:
@@ -44,11 +44,11 @@ class Leaders:
         return pause.until_ms
 
     def refresh(self, *, elsewhere: bool = False) -> None:
-        """Request newer metadata; `elsewhere`: from another broker, because a refresh was stale."""
+        """Request newer metadata. Args: elsewhere: whether to use another broker, because a response was stale."""
         self._client.metadata.request_update(elsewhere=elsewhere)
 
     def why_none(self, topic_partition: TopicPartition) -> KafkaError | None:
-        """Return why `find` returns None; None before the first metadata of the topic."""
+        """Return the reason why `find` returns None; None before the first metadata of the topic."""
         if not self._client.metadata.cluster.nodes:  # rebootstrapping: the error of that
             return self._client.last_error()
         topic, partition = topic_partition
@@ -67,7 +67,7 @@ class Leaders:
         return NO_TOPIC_ID if found is None else found.topic_id
 
     def is_the_one(self, topic: str, topic_id: bytes) -> bool:
-        """Return whether a name refers to that topic id; request newer metadata if not.
+        """Return whether the topic has this id; if not, request newer metadata.
 
         A group may know a recreated topic earlier or later than the metadata.
         """
@@ -84,7 +84,7 @@ class Leaders:
     def learn(
         self, named: Mapping[TopicPartition, NamedLeader], endpoints: Iterable[NodeEndpoint]
     ) -> Collection[TopicPartition]:
-        """Apply leaders from a response; return the partitions with a newer leader."""
+        """Apply the leaders in a response; return the partitions with a newer leader."""
         if not named:
             return ()
         nodes = [Node(each.node_id, each.host, each.port, each.rack) for each in endpoints]
@@ -94,7 +94,7 @@ class Leaders:
         return self._client.metadata.cluster.node(node_id) is not None
 
     def is_ready(self, node_id: int) -> bool:
-        """Return whether a request can be sent to the node; otherwise connect."""
+        """Return whether a request can be sent to the node; if not, connect."""
         return self._client.network.ready(node_id)
 
     def is_connected(self, node_id: int) -> bool:
@@ -122,7 +122,7 @@ class Leaders:
         return f"connecting to {leader}" if error is None else f"{leader} cannot be reached: {error}"
 
     def hanging(self, topic_partition: TopicPartition) -> tuple[str, KafkaError | None] | None:
-        """Return the unconnected leader and the state of its connection; None if connected."""
+        """Return the name of an unconnected leader and the state of its connection; None if connected or unknown."""
         info = self._client.metadata.cluster.partition(*topic_partition)
         if info is None or self.is_connected(info.leader_id) or not self.has_node(info.leader_id):
             return None

@@ -24,7 +24,10 @@ M = TypeVar("M", bound=Member)
 def leave_group(
     group_id: str, members: Iterable[Member], reason: str, *, takes_members: bool = True
 ) -> LeaveGroupRequest:
-    """Return the request that removes the members, or only the first if not `takes_members`."""
+    """Return the request that removes the members.
+
+    Args: takes_members: whether the broker accepts several members; if not, only the first is removed.
+    """
     if not takes_members:
         return LeaveGroupRequest(group_id=group_id, member_id=next(iter(members)).member_id)
     identities = [
@@ -41,9 +44,9 @@ def leave_code(response: LeaveGroupResponse) -> int:
 
 
 def member_codes(response: LeaveGroupResponse, members: Iterable[M]) -> Iterator[tuple[M, int]]:
-    """Yield the members of a response with their error codes.
+    """Yield each member in the response with its error code.
 
-    Some brokers add the member id to requests that had only a group.instance.id.
+    Some brokers add the member id to entries of requests that had only a group.instance.id.
     """
     by_id = {(member.member_id, member.group_instance_id): member for member in members}
     by_instance = {instance: member for (_, instance), member in by_id.items() if instance}

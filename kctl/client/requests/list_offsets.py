@@ -23,7 +23,7 @@ _CLIENT = -1
 class OffsetAndTimestamp(NamedTuple):
     """An offset found by timestamp; `timestamp_ms` is -1 if not reported.
 
-    The admin client returns offset -1 without a record at or after the timestamp.
+    If no record is at or after the timestamp, the admin client returns offset -1.
     """
 
     offset: int

@@ -1,4 +1,4 @@
-"""Poll: result of polling a request manager, and protocols of managers."""
+"""Poll: requests that a request manager wants to send. Protocols of request managers."""
 
 from typing import NamedTuple, Protocol
 
@@ -8,14 +8,14 @@ from kctl.client.network.in_flight import Outgoing
 
 
 class Poll(NamedTuple):
-    """Requests to send now, and the latest instant of the next poll."""
+    """Requests to send now, and the time by which to poll again."""
 
     requests: list[Outgoing]
     next_deadline_at_ms: int = FOREVER_MS
 
 
 NOTHING_TO_SEND = Poll([])
-"""Of a manager that waits for an event or a response."""
+"""Result of a manager that waits for an event or a response."""
 
 
 class CallProgress(NamedTuple):
@@ -28,7 +28,7 @@ class RequestManager(Protocol):
 
 
 class CallManager(RequestManager, Protocol):
-    """A manager that also finishes blocking calls."""
+    """A request manager that also finishes blocking calls."""
 
     def abandon(self, call_id: int) -> None:
         """Forget a call whose caller has stopped waiting; unknown ids are ignored."""

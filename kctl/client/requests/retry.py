@@ -1,4 +1,4 @@
-"""Retry policy: whether and on which broker to retry after errors, and the pause before.
+"""Retry policy: whether and on which broker to retry after an error, and the pause before the retry.
 
 Source: Java's response handlers. Differs: after a missing permission, init_transactions() can be called again (FAIL);
     Java aborts an empty transaction first.
@@ -16,7 +16,7 @@ from kctl.client.errors import BrokerError, KafkaError, LocalProtocolError, Unsu
 
 
 class Decision(Enum):
-    """Consequence of an error; retries wait for a backoff first."""
+    """Consequence of an error; the value describes it. A retry first waits for a backoff."""
 
     SAME_BROKER = "retry on the same broker"
     ANY_BROKER = "retry on any broker"
@@ -36,12 +36,12 @@ RETRIES = frozenset({_D.SAME_BROKER, _D.ANY_BROKER, _D.LEADER, _D.COORDINATOR})
 NO_LONGER_MEMBER = frozenset(
     {_E.UNKNOWN_MEMBER_ID, _E.ILLEGAL_GENERATION, _E.STALE_MEMBER_EPOCH, _E.FENCED_MEMBER_EPOCH}
 )
-"""Codes of a group that has continued without this member: its offsets must not be committed. Source: KIP-447."""
+"""Codes of a group that has continued without this member, whose offsets must not be committed. Source: KIP-447."""
 UNKNOWN_TOPIC = frozenset({_E.UNKNOWN_TOPIC_OR_PARTITION, _E.UNKNOWN_TOPIC_ID})
 UNKNOWN_TOPIC_TRIES = 3
-"""Attempts after which an unknown topic does not exist; brokers may not know new topics briefly."""
+"""Number of attempts after which an unknown topic counts as missing; brokers learn new topics with a delay."""
 CONCURRENT_RETRY_MS = 20
-"""Longest pause after CONCURRENT_TRANSACTIONS: the previous transaction is about to end. Source: Java."""
+"""Maximum pause after CONCURRENT_TRANSACTIONS, because the previous transaction is about to end. Source: Java."""
 
 _MOVED: dict[int, Decision] = dict.fromkeys(ELSEWHERE, _D.COORDINATOR)
 _STALE: dict[int, Decision] = dict.fromkeys(STALE_METADATA, _D.LEADER)
@@ -50,14 +50,14 @@ _LEFT_GROUP: dict[int, Decision] = dict.fromkeys(NO_LONGER_MEMBER, _D.ABORT)
 
 
 class RetryRule(NamedTuple):
-    """Rules of one kind of request.
+    """Rules for one kind of request.
 
     Attributes:
-        retry: decision on retriable errors without an own rule.
+        retry: decision on retriable errors that are not in `codes`.
         codes: decisions on single codes.
-        otherwise: decision on every other error.
-        retries_lost: requests without a response are retried, unless no broker supports them.
-        limits_unknown_topic: an unknown topic is final after `UNKNOWN_TOPIC_TRIES`.
+        otherwise: decision on other errors.
+        retries_lost: whether requests without a response are retried, unless the broker does not support them.
+        limits_unknown_topic: whether an unknown topic is final after `UNKNOWN_TOPIC_TRIES`.
     """
 
     name: str
@@ -68,7 +68,7 @@ class RetryRule(NamedTuple):
     limits_unknown_topic: bool = False
 
     def decide(self, error: KafkaError, tries: int = 0) -> Decision:
-        """Return the consequence of an error; `tries`: attempts so far, 0 if it does not matter."""
+        """Return the consequence of an error. Args: tries: attempts so far; 0 if their number does not matter."""
         if not isinstance(error, BrokerError):
             if self.retries_lost:
                 is_final = isinstance(error, UnsupportedVersionError | LocalProtocolError)
@@ -193,7 +193,7 @@ RULES = {rule.name: rule for rule in list(globals().values()) if isinstance(rule
 
 
 def decisive_code(codes: Iterable[int]) -> int:
-    """Return the decisive code of a response: one that is not retriable, if any; NONE without codes."""
+    """Return the code that decides about a response: one that is not retriable, if any. NONE without codes."""
     consequence = _E.OPERATION_NOT_ATTEMPTED
     return min(codes, key=lambda code: (code == consequence, error_class(code).retriable), default=_E.NONE)
 
@@ -203,9 +203,11 @@ def retry_backoff(config: ClientConfig, rng: Random) -> ExponentialBackoff:
 
 
 class RetryPause:
-    """Pause before the next attempt, longer after each failure.
+    """Pause before the next attempt, which grows with each failure.
 
-    Attributes: failures: since the last success. until_ms: earliest instant of the next attempt.
+    Attributes:
+        failures: number of failures since the last success.
+        until_ms: earliest time of the next attempt.
     """
 
     __slots__ = ("_backoff", "failures", "until_ms")

@@ -1,4 +1,4 @@
-"""Metadata requests about some or all topics, and their responses.
+"""Metadata requests about given topics or all topics, and their responses.
 
 Unlike the client's metadata, a response is newer than the call, and the request creates no topics.
 """

@@ -1,4 +1,4 @@
-"""TLS and SASL on bytes, without sockets. Names are imported on first use, as ssl is slow."""
+"""TLS and SASL on bytes, without sockets. Names are imported on first use, because importing ssl is slow."""
 
 from typing import TYPE_CHECKING, Any
 

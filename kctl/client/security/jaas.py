@@ -26,13 +26,13 @@ KEY = "sasl.jaas.config"
 
 @dataclass(frozen=True, slots=True)
 class JaasEntry:
-    """A login module, by the last part of its class name, and its options."""
+    """A login module and its options. The module is the last part of the class name."""
 
     module: str
     options: dict[str, str] = field(repr=False)
 
     def require(self, option: str) -> str:
-        """Return the value of an option. Raises ConfigError if empty or missing."""
+        """Return the value of an option. Raises: ConfigError: the option is empty or missing."""
         value = self.options.get(option, "")
         if not value:
             raise ConfigError(f"{KEY}: {self.module} needs {option}=...", key=KEY)
@@ -47,8 +47,9 @@ class _Token:
 
 
 def read_jaas(text: str) -> JaasEntry:
-    """Return the entry of a sasl.jaas.config. Raises: ConfigError: with the position, without the text there.
+    """Return the entry of a sasl.jaas.config.
 
+    Raises: ConfigError: the text is invalid; the error has the position, but not the text there.
     Source: Java JaasConfig (a StreamTokenizer). Differs: unquoted values may be numbers or contain punctuation.
     """
     tokens = _tokens(text)

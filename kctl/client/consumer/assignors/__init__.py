@@ -1,4 +1,4 @@
-"""Assignors of classic groups: functions that the leader applies to the members' subscriptions."""
+"""Assignors of classic groups: strategies by which the group leader assigns partitions to members."""
 
 from collections.abc import Iterable
 from types import FunctionType
@@ -23,7 +23,7 @@ def assignor_by_name(name: str) -> Assignor:
 
 
 def assignors_of(strategy: Iterable[str | Assignor | Assign]) -> dict[str, Assignor]:
-    """Return the assignors of `partition.assignment.strategy`, in order."""
+    """Return the assignors of `partition.assignment.strategy` by name, in order."""
     found = [_assignor(each) for each in strategy]
     return {assignor.name: assignor for assignor in found}
 

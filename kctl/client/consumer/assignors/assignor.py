@@ -12,8 +12,8 @@ class MemberSubscription(NamedTuple):
     """Subscription of a member in JoinGroup.
 
     Attributes:
-        owned: its partitions; empty if it revoked them before joining.
-        generation: of `owned`, or NO_GENERATION.
+        owned: partitions of the member; empty if it revoked them before joining.
+        generation: generation in which the member got `owned`, or NO_GENERATION.
         rack: client.rack, for assignors of the application.
         user_data: result of `subscription_user_data`.
     """
@@ -27,15 +27,15 @@ class MemberSubscription(NamedTuple):
 
 
 Assignment = dict[str, list[TopicPartition]]
-"""Partitions by member id, including members without any."""
+"""List of partitions by member id, including members without any."""
 
 
 class Assignor(Protocol):
     """An assignment strategy.
 
     Attributes:
-        name: name on the wire.
-        supports_cooperative: members may keep their partitions during a rebalance.
+        name: name in the protocol.
+        supports_cooperative: whether members keep their partitions during a rebalance.
     """
 
     @property
@@ -45,21 +45,21 @@ class Assignor(Protocol):
     def supports_cooperative(self) -> bool: ...
 
     def subscription_user_data(self, owned: Iterable[TopicPartition], generation: int) -> bytes:
-        """Return the user data of a member for JoinGroup; may be empty."""
+        """Return the user data that a member sends in JoinGroup; it may be empty."""
         ...
 
     def assign(self, members: Mapping[str, MemberSubscription], partitions_of: Mapping[str, int]) -> Assignment:
-        """Assign the partitions of subscribed topics; must be deterministic.
+        """Assign the partitions of the subscribed topics. The result must be deterministic.
 
         Args:
-            members: by member id, in any order.
-            partitions_of: number of partitions by topic; other topics do not exist.
+            members: subscriptions by member id, in any order.
+            partitions_of: partition count by topic, for existing topics.
         """
         ...
 
 
 def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
-    """Return the member ids in Kafka's order: static members by instance id, then others."""
+    """Return the member ids in Kafka's order: static members by instance id, then other members by id."""
 
     def place(member_id: str) -> tuple[bool, bytes]:
         instance_id = members[member_id].group_instance_id
@@ -69,7 +69,7 @@ def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
 
 
 def code_units(text: str) -> bytes:
-    """Return a sort key by UTF-16 code units, as in Java."""
+    """Return a sort key that orders text by UTF-16 code units, as Java does."""
     return text.encode("utf-16-be", "surrogatepass")
 
 

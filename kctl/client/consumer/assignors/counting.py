@@ -8,9 +8,10 @@ from kctl.client.consumer.assignors.assignor import Assignment, MemberSubscripti
 
 
 class RangeAssignor:
-    """Assigns a range of each topic's partitions to each subscriber; the first ones may get one more.
+    """Gives each subscriber a range of each topic's partitions; the first subscribers may get one partition more.
 
-    Topics with equal partition counts and members are assigned alike, for joins by key.
+    Topics with equal partition counts and subscribers are assigned alike, as joins by key need.
+
     Source: Java RangeAssignor. Differs: racks are ignored (KIP-881).
     """
 
@@ -33,7 +34,7 @@ class RangeAssignor:
 
 
 class RoundRobinAssignor:
-    """Assigns partitions of all topics in turn to subscribers of the topic.
+    """Assigns the partitions of all topics one by one, in turn, to subscribers of their topic.
 
     Source: Java RoundRobinAssignor.
     """

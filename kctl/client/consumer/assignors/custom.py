@@ -7,11 +7,11 @@ from kctl.client.consumer.assignors.assignor import Assignment, Assignor, Member
 from kctl.client.errors import IllegalStateError
 
 Assign = Callable[[Mapping[str, MemberSubscription], Mapping[str, int]], Assignment]
-"""Function like `Assignor.assign`; its name is the name of the assignor."""
+"""Function with the arguments of `Assignor.assign`; its name becomes the name of the assignor."""
 
 
 class FunctionAssignor:
-    """Assignor from a function of the application. Members revoke their partitions before they join."""
+    """Assignor that calls a function of the application. Members revoke their partitions before they join."""
 
     supports_cooperative = False
 
@@ -43,7 +43,7 @@ def assignment_of(
 
 
 def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation: int) -> bytes:
-    """Return the user data. Raises: IllegalStateError: the assignor raised, or returned no bytes."""
+    """Return the user data of the assignor. Raises: IllegalStateError: the assignor raised, or did not return bytes."""
     try:
         found = assignor.subscription_user_data(owned, generation)
         if not isinstance(found, bytes):

@@ -16,7 +16,7 @@ NEWEST_VERSION = ConsumerProtocolSubscription.VALID_VERSIONS[1]
 
 
 def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_VERSION) -> bytes:
-    """Encode a subscription without its instance id. Raises: LocalProtocolError: a value does not fit."""
+    """Encode a subscription without its instance id. Raises: LocalProtocolError: a value cannot be encoded."""
     owned = [
         consumer_protocol_subscription.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(subscription.owned).items()
@@ -32,7 +32,7 @@ def encode_subscription(subscription: MemberSubscription, version: int = NEWEST_
 
 
 def decode_subscription(data: bytes, group_instance_id: str | None = None) -> MemberSubscription:
-    """Decode a subscription; its instance id is from the JoinGroup response.
+    """Decode a subscription, and add the instance id from the JoinGroup response.
 
     Raises: RemoteProtocolError: the bytes are invalid.
     """
@@ -52,7 +52,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None = None) -> Me
 def encode_assignment(
     topic_partitions: Iterable[TopicPartition], user_data: bytes = b"", version: int = NEWEST_VERSION
 ) -> bytes:
-    """Encode an assignment. Raises: LocalProtocolError: a value does not fit."""
+    """Encode an assignment. Raises: LocalProtocolError: a value cannot be encoded."""
     assigned = [
         consumer_protocol_assignment.TopicPartition(topic=topic, partitions=partitions)
         for topic, partitions in by_topic(topic_partitions).items()
@@ -62,7 +62,7 @@ def encode_assignment(
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """Decode an assignment; empty bytes are valid. Raises: RemoteProtocolError: invalid bytes."""
+    """Decode an assignment; empty bytes mean no partitions. Raises: RemoteProtocolError: the bytes are invalid."""
     if not data:
         return []
     message = decode_member_data(ConsumerProtocolAssignment, data)
@@ -76,12 +76,12 @@ def decode_assignment_user_data(data: bytes) -> bytes:
 
 
 def encode_partition_counts(counts: dict[str, int]) -> bytes:
-    """Encode partition counts for the next process of a static leader."""
+    """Encode the partition counts as user data, for a later process of the same static leader."""
     return encode_assignment(TopicPartition(topic, count) for topic, count in counts.items())
 
 
 def decode_partition_counts(user_data: bytes) -> dict[str, int] | None:
-    """Decode `encode_partition_counts`; None for assignments of other clients."""
+    """Decode the result of `encode_partition_counts`; return None for user data of other clients."""
     try:
         return dict(decode_assignment(user_data)) or None
     except RemoteProtocolError:

@@ -1,8 +1,8 @@
 """Even assignments in which members keep as many partitions as possible.
 
-If all members want the same topics, `even_shares` is sufficient. Otherwise partitions move along paths of subscribers
-to a member with at least two partitions less; without paths the shares are optimal. Each step of a path moves a
-partition, so short paths come first.
+If all members subscribe to the same topics, `even_shares` is sufficient. Otherwise `uneven_shares` moves partitions
+along paths: each step of a path moves one partition between two subscribers of its topic, and the last member has at
+least two partitions fewer than the first. Short paths come first. If no path is left, the shares are optimal.
 """
 
 from collections import deque
@@ -14,13 +14,15 @@ from kctl.client.consumer.assignors.assignor import Assignment
 
 
 def even_shares(partitions: Iterable[TopicPartition], owned: Mapping[str, list[TopicPartition]]) -> Assignment:
-    """Return shares that differ by at most one, moving as few partitions as possible.
+    """Return shares that differ by at most one partition, and move as few partitions as possible.
 
-    Of n members and p partitions, p % n members get one more: first the members that own one more already, then the
-    members that reach the smaller share first. Free partitions are assigned in turn.
+    Of n members with p partitions, p % n members get one more: first the members that already own one more, then the
+    members that reach the smaller share first. Partitions without an owner are assigned in turn.
+
     Args:
         partitions: all partitions, in the order of assignment.
-        owned: by all member ids, in the order of members.
+        owned: current partitions of all members by member id, in the order of members.
+
     Source: Java AbstractStickyAssignor, with an equal result if it has the same order of members.
     """
     free = dict.fromkeys(partitions)
@@ -60,12 +62,13 @@ def uneven_shares(
     owned: Mapping[str, list[TopicPartition]],
     subscribers_of: Mapping[str, list[str]],
 ) -> Assignment:
-    """Return the most even shares, moving as few partitions as possible.
+    """Return the most even shares that move as few partitions as possible.
 
     Args:
-        partitions: all wanted partitions, in the order of assignment.
-        owned: only subscribed ones, by member id, in the order of members.
-        subscribers_of: by topic, in the order of members.
+        partitions: all partitions, in the order of assignment.
+        owned: current partitions of subscribed topics by member id, in the order of members.
+        subscribers_of: subscribers by topic, in the order of members.
+
     Differs: Java stops if no single move improves the result, so its shares can be less even.
     """
     shares = Shares(owned, subscribers_of)
@@ -91,14 +94,14 @@ class Shares:
         }
 
     def give_away(self, partitions: Iterable[TopicPartition]) -> None:
-        """Assign free partitions to the subscriber with fewest, topics with fewest subscribers first."""
+        """Assign free partitions to the subscriber with the fewest; topics with few subscribers come first."""
         free = [tp for tp in partitions if tp not in self._owner]
         free.sort(key=lambda tp: len(self._subscribers_of[tp.topic]))
         for tp in free:
             self._put(min(self._subscribers_of[tp.topic], key=self._size.__getitem__), tp)
 
     def level(self) -> None:
-        """Move partitions until the shares are optimal, first along paths of one step."""
+        """Move partitions until the shares are optimal; paths of one step come first."""
         self._level(longest=1)
         self._level(longest=len(self._size))
 
@@ -113,7 +116,6 @@ class Shares:
                     has_changed = True
 
     def _path_from(self, member_id: str, longest: int) -> list[Step]:
-        """Return the shortest path to a member with at least two partitions less."""
         floor = min(self._size.values())
         ceiling = self._size[member_id] - 2
         came_by: dict[str, Step] = {}

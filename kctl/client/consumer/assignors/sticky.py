@@ -26,11 +26,14 @@ class Claim(NamedTuple):
 
 
 class Claims:
-    """Resolved claims of all members: the newest generation wins.
+    """Partitions that members claim to own; the newest generation of a partition wins.
 
-    Equal claims of one generation cannot both be right, so none counts.
+    If two members claim a partition in the same newest generation, neither gets it.
+
     Source: KIP-792. Differs: a newer claim counts even if two older ones collide.
-    Attributes: claimants: members by claimed partition. disputed: partitions with equal claims, as keys.
+    Attributes:
+        claimants: member ids by claimed partition.
+        disputed: partitions claimed by two members in the newest generation, as keys.
     """
 
     def __init__(self, claims: Mapping[str, Claim]) -> None:
@@ -67,7 +70,7 @@ class StickyTopic(Struct):
 
 
 class StickyUserData(Message, versions=(0, 1), flexible_from=NEVER):
-    """Partitions of a member before it revoked them to join; KIP-54, generation since KIP-341."""
+    """Partitions of a member before the rebalance, in which it revokes them (KIP-54); KIP-341 added the generation."""
 
     NAME = "StickyAssignorUserData"
 
@@ -96,7 +99,7 @@ class StickyAssignor:
 
 
 def previous_claim(user_data: bytes) -> Claim:
-    """Decode a member's claim; invalid user data is an empty claim, as in Java."""
+    """Decode the claim in a member's user data; invalid user data is an empty claim, as in Java."""
     for version in (1, 0):  # the bytes have no version; the older one is shorter
         try:
             message, _ = codec.decode_header(StickyUserData, user_data, version)
@@ -124,9 +127,10 @@ def sticky_shares(
 
 
 class CooperativeStickyAssignor:
-    """Shares of the sticky assignor, without partitions that still have an owner.
+    """Assigns as StickyAssignor, but leaves out partitions that another member still owns.
 
-    The owner revokes the partition and joins again; the second rebalance assigns it.
+    The owner revokes such a partition and joins again; the second rebalance assigns it.
+
     Source: Java CooperativeStickyAssignor, KIP-429.
     """
 
@@ -146,13 +150,13 @@ class CooperativeStickyAssignor:
 
 
 def may_have(member_id: str, topic_partition: TopicPartition, claims: Claims) -> bool:
-    """Return whether the partition is unclaimed, or claimed by this member without dispute."""
+    """Return whether the member may get the partition now: no member claims it, or this member does without dispute."""
     claimants = claims.claimants.get(topic_partition)
     return not claimants or (member_id in claimants and topic_partition not in claims.disputed)
 
 
 def generation_of(subscription: MemberSubscription) -> int:
-    """Return the generation of a member's partitions; older clients have it in the user data."""
+    """Return the generation of a member's partitions; older clients send it in the user data."""
     if subscription.generation == NO_GENERATION and len(subscription.user_data) == _GENERATION.size:
         generation: int = _GENERATION.unpack(subscription.user_data)[0]
         return generation

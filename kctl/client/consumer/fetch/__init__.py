@@ -1,1 +1,1 @@
-"""Fetching: requests to brokers, and reports about partitions without records."""
+"""Fetching of records, and reports about partitions that return no records."""

@@ -1,6 +1,6 @@
-"""FormerTopics: topics that were deleted and recreated while they were read (KIP-516).
+"""FormerTopics: topics that were deleted and recreated while the consumer read them (KIP-516).
 
-A position of the former topic is invalid in the current one.
+A position in the former topic is invalid in the topic that replaces it.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class FormerTopics:
         self._ids: set[bytes] = set()
 
     def has(self, tp: TopicPartition, state: FetchState) -> bool:
-        """Return whether position or metadata belong to a former topic; report it."""
+        """Return whether the position or the metadata belongs to a former topic, and report it if so."""
         if state.topic_id != NO_TOPIC_ID:
             is_former = not self._leaders.is_the_one(tp.topic, state.topic_id)
             if is_former:
@@ -37,7 +37,7 @@ class FormerTopics:
         return True
 
     def ids_of(self, states: Iterable[tuple[TopicPartition, FetchState | None]]) -> dict[str, bytes]:
-        """Return the topic ids of positions (None: the current id); if ids of a topic differ, the former one."""
+        """Return topic ids by name, for commits of positions; if positions of a topic differ, the former id."""
         ids: dict[str, bytes] = {}
         for tp, state in states:
             present = self._leaders.topic_id(tp.topic)

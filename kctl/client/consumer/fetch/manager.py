@@ -1,7 +1,8 @@
 """FetchManager: keeps one fetch in flight at each node, and passes on undecoded data.
 
-Partitions are prefetched until each holds a response (`max.partition.fetch.bytes`; more if memory allows three
-responses of each), or all reach the budget. After data, a partition moves to the end of the fetch order.
+It prefetches until each partition holds one response (`max.partition.fetch.bytes`), or more if memory allows three
+responses of each partition. The memory of all partitions has a limit. After data, a partition moves to the end of the
+fetch order.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -66,20 +67,20 @@ class FetchManager:
         self._held_bytes = 0
         """Unconsumed bytes of all partitions."""
         self._suspended: dict[TopicPartition, FetchState] = {}
-        """Former states of partitions whose position is being queried."""
+        """States of partitions whose position is being queried."""
         self._is_all_waiting = False
-        """True if the last poll found no partition to fetch; valid until one changes."""
+        """Whether the last poll found no partition to fetch; valid until a partition changes."""
         self._requests = FetchRequests(config, leaders, self._on_answer)
         self._pace = FetchPace(config, rng)
         self._close: SessionsClose | None = None
         self.fetches = self.throttle_time_ms = self.throttle_time_max_ms = 0
         self.wants_room = False
-        """True if the last poll would have fetched more with more memory."""
+        """Whether the last poll would have fetched more with more memory."""
 
     # --- what the application decided -------------------------------------------------------------------------------
 
     def start(self, event: StartFetch) -> None:
-        """Start to fetch from an offset; earlier data and requests of the partition no longer count.
+        """Start to fetch from an offset; earlier data and requests of the partition are ignored from then on.
 
         Ignores duplicate events, which follow a KeyboardInterrupt.
         """
@@ -120,7 +121,7 @@ class FetchManager:
         return state
 
     def suspend(self, topic_partition: TopicPartition) -> None:
-        """Stop fetching until a position is found; a retry of the same offset keeps its backoff."""
+        """Stop fetching until a position is found; if it has the same offset, the partition keeps its backoff."""
         state = self._remove(topic_partition)
         if state is not None:
             self._suspended[topic_partition] = state
@@ -218,10 +219,10 @@ class FetchManager:
     def _add_fetches(
         self, requests: list[Outgoing], to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int
     ) -> bool:
-        """Add a fetch for each ready node within the memory budget; return whether to poll again immediately.
+        """Add a fetch for each ready node within the memory limit; return whether to poll again immediately.
 
-        Nodes share the memory by their partitions; each gets at least half its share or one partition's maximum,
-        because brokers send whole batches even for smaller limits.
+        Nodes share the memory in proportion to their partitions. Each gets at least half its share or the maximum of
+        one partition, because brokers send whole batches even for smaller limits.
         """
         is_due_again = is_out_of_room = False
         fetchable = self._requests.partitions + sum(map(len, to_fetch.values())) if to_fetch else 0
@@ -278,7 +279,7 @@ class FetchManager:
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _return_data(self, epochs: Mapping[TopicPartition, int], node_id: int) -> dict[TopicPartition, FetchState]:
-        """Release the partitions of a finished request; return partitions with a current response."""
+        """Mark the partitions of a finished request as not in flight; return those whose epoch still matches."""
         self._is_all_waiting = False
         asked = {}
         for tp, epoch in epochs.items():
@@ -466,7 +467,10 @@ class FetchManager:
         return info is not None and info.leader_epoch > state.asked_epoch
 
     def _not_ready(self, node_id: int, entries: list[Entry], now_ms: int) -> bool:
-        """Report the wait for a leader; return True after leaving an unreachable follower."""
+        """Report that partitions wait for a connection, or return to the leader from an unreachable follower.
+
+        Returns: whether a partition returned to its leader.
+        """
         at_follower = [entry for entry in entries if entry.state.follower_id == node_id]
         if not at_follower or self._leaders.why_not_ready(node_id) is None:
             self._reports.not_ready(node_id, entries)

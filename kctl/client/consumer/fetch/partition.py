@@ -10,18 +10,19 @@ from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.errors import KafkaError
 
 GUESSED_BYTES_PER_OFFSET = 256.0
-"""Initial guess, so that a short range does not fetch much more than needed."""
+"""Initial estimate, which keeps a first fetch of a short range from requesting much more than needed."""
 MORE_THAN_EXPECTED = 1.125
 LEAST_WANTED_BYTES = 64 * 1024
-"""Margin for the last fetch of a range: records differ in size, and an incomplete batch must be fetched again."""
+"""Margin for the last fetch of a range, because record sizes vary and an incomplete batch must be fetched again."""
 
 LEADER_ONLY_MS = 5_000
-"""Time to read from the leader after a follower failed, because the leader would choose the follower again."""
+"""Time to read only from the leader after a follower failed; the leader would otherwise choose the follower again."""
 PREFETCH_DEPTH = 3
-"""Number of responses of each partition that must fit in memory to fetch while the application holds one."""
+"""Number of responses per partition that must fit in memory for prefetching while the application holds data."""
 QUIET_MS = 500
-"""Pause of a partition without data at a node with full partitions, to avoid frequent fetches of SHORT_WAIT_MS. Fetches
-for other partitions include it.
+"""Pause of a partition without data at a node that also has full partitions.
+
+It avoids frequent fetches of SHORT_WAIT_MS. Fetches for other partitions of the node include the partition.
 """
 
 
@@ -69,40 +70,42 @@ class FetchState:
         self.epoch = epoch
         """Epoch of the application's decision."""
         self.topic_id = self.read_id = topic_id
-        """Required topic id; NO_TOPIC_ID: any. `read_id`: topic id of the position; NO_TOPIC_ID until known."""
+        """`topic_id` is the required topic id, or NO_TOPIC_ID for any. `read_id` is the topic id of the position, if
+        known.
+        """
         self.next_offset = offset
         self.end_offset = end_offset
         """End of fetching."""
         self.bytes_per_offset = GUESSED_BYTES_PER_OFFSET
-        """Average of the last fetch."""
+        """Average record size of the last fetch, in bytes per offset."""
         self.fetched_epoch = fetched_epoch
         """Leader epoch of the record before `next_offset`, if known."""
         self.checked_epoch = NO_EPOCH
-        """Leader epoch whose log is known to contain that record."""
+        """Leader epoch whose log contains the record before `next_offset`, according to its leader."""
         self.asked_epoch = NO_EPOCH
         """Leader epoch of the last request."""
         self.paused = self.stopped = False
-        """`stopped`: true after an error, until the application decides."""
+        """`stopped` is true after an error, until the application decides."""
         self.node_id: int | None = None
-        """Node of its request in flight."""
+        """Node that has a request for this partition in flight."""
         self.buffered_bytes = 0
         self._buffered: deque[tuple[int, int]] = deque()
         """End offset and size of each unconsumed chunk."""
         self.is_return_requested = False
-        """True if the application was requested to drop its unread data."""
+        """Whether the application was requested to drop the unread data of this partition."""
         self.is_overdue = self.rests = False
-        """True if reported as having no response; `rests`: nothing to fetch at present."""
+        """`is_overdue`: whether a late response was reported. `rests`: whether there is nothing to fetch at present."""
         self.retry_at_ms = self.attempts = 0
         self.is_after_error = is_after_error
-        """The application was given an error of the partition: the next fetch waits for a back-off."""
+        """Whether the application got an error of the partition, so the next fetch waits for a backoff."""
         self.quiet_until_ms = 0
-        """Until then, the partition alone is not fetched from a node with full partitions."""
+        """Time before which a node with full partitions gets no fetch for this partition alone."""
         self.reason = ""
         self.cause: KafkaError | None = None
         """Error of the last attempt."""
         self.high_watermark = self.last_stable_offset = -1
         self.follower_id: int | None = None
-        """Replica chosen by the leader (KIP-392)."""
+        """Follower that the leader chose for reading (KIP-392)."""
         self.follower_until_ms = 0
         self.leader_only_until_ms = 0
         """End of reading from the leader only, after a follower failed."""
@@ -137,7 +140,7 @@ class FetchState:
         self.leader_only_until_ms = now_ms + LEADER_ONLY_MS
 
     def wanted_bytes(self, most: int) -> int:
-        """Return the bytes to request: slightly more than the estimated rest of the range."""
+        """Return how many bytes to request: `most`, or slightly more than the estimated rest of the range."""
         if self.end_offset == MAX_OFFSET:
             return most
         left = (self.end_offset - self.next_offset) * self.bytes_per_offset
@@ -151,12 +154,12 @@ class Entry(NamedTuple):
 
 
 class FetchInFlight(NamedTuple):
-    """A fetch on the wire.
+    """A Fetch request in flight.
 
     Attributes:
         wanted_bytes: sum of the limits of its partitions.
-        may_repeat: the next fetch is equal unless a partition or the metadata (`cluster`) changes.
-        reserved_bytes: limit of the response.
+        may_repeat: whether the next fetch is equal, unless a partition or the metadata (`cluster`) changes.
+        reserved_bytes: maximum size of the response.
     """
 
     epochs: dict[TopicPartition, int]
@@ -175,7 +178,7 @@ def held_while_fetching(partition_bytes: int, partitions: int, prefetch_bytes: i
 
 
 def drop_quiet(to_fetch: dict[int, list[Entry]], left_out: dict[int, None], now_ms: int) -> int:
-    """Drop fetches of only quiet partitions at nodes with full ones; return the end of the first pause."""
+    """Drop fetches of only quiet partitions at nodes with full partitions; return the end of the first pause."""
     next_at_ms = FOREVER_MS
     for node_id in left_out:
         entries = to_fetch.get(node_id, ())

@@ -1,6 +1,6 @@
-"""PositionCheck: checks by OffsetForLeaderEpoch that a new leader's log contains the records read before.
+"""PositionCheck: checks by OffsetForLeaderEpoch that the log of a new leader contains the records read before.
 
-Source: KIP-320. If the epoch of the last record read ends before the position, the election has lost records.
+Source: KIP-320. If the leader epoch of the last record ends before the position, the new leader has lost records.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,9 @@ class PositionCheck:
         reports: PartitionReports,
         current: Callable[[Mapping[TopicPartition, int], int], dict[TopicPartition, FetchState]],
     ) -> None:
-        """Args: current: releases the partitions of a request; returns those that still need the response."""
+        """Args: current: marks the partitions of a request as not in flight, and returns those whose epoch still
+        matches.
+        """
         self._request_timeout_ms = config.request_timeout_ms
         self._leaders = leaders
         self._reports = reports
@@ -48,7 +50,7 @@ class PositionCheck:
         return state.fetched_epoch > NO_EPOCH and NO_EPOCH < info.leader_epoch != state.checked_epoch
 
     def request(self, node_id: int, entries: Iterable[Entry]) -> Outgoing | None:
-        """Return the request; None if the leader is too old, and all count as checked."""
+        """Return the request, or None if the leader does not support it; then all partitions count as checked."""
         if not self._leaders.speaks(node_id, OffsetForLeaderEpochRequest, FIRST_VERSION_FOR_CONSUMERS):
             for _, state, info in entries:
                 state.checked_epoch = info.leader_epoch

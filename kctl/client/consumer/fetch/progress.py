@@ -1,6 +1,6 @@
-"""Responses without progress: early empty ones, and batches that end before the position.
+"""Detection of responses without progress: early empty responses, and batches that end before the position.
 
-Brokers hold a fetch without records for `fetch.max.wait.ms`; early empty responses would cause a busy loop.
+Brokers hold a fetch without records for `fetch.max.wait.ms`. Early empty responses would cause a busy loop.
 """
 
 from random import Random
@@ -12,7 +12,7 @@ from kctl.client.protocol.api.fetch import PartitionData
 from kctl.client.requests.retry import retry_backoff
 
 EARLY_RESPONSES = 3
-"""Consecutive early empty responses before the next fetch waits for a backoff."""
+"""Number of consecutive early empty responses after which the next fetch waits for a backoff."""
 
 
 class FetchPace:
@@ -35,9 +35,10 @@ class FetchPace:
 
 
 def is_news(data: PartitionData, next_offset: int) -> bool:
-    """Return whether a response has records, an error, or another place to read from.
+    """Return whether a response has records, an error, a follower to read from, or a truncation.
 
-    Source: KIP-595. A diverging epoch must end before the requested offset; otherwise the same offset is fetched again.
+    Source: KIP-595. A diverging epoch counts only if it ends before the requested offset; otherwise the fetch is
+        repeated.
     """
     if data.error_code or data.preferred_read_replica >= 0:
         return True

@@ -1,4 +1,4 @@
-"""PartitionReports: reports to the application why partitions return no records, each reason once."""
+"""PartitionReports: tells the application why partitions return no records, once for each reason."""
 
 from collections.abc import Callable, Iterable, Mapping
 from random import Random
@@ -14,7 +14,7 @@ from kctl.client.requests.leaders import Leaders, no_leader_reason
 from kctl.client.requests.retry import FETCH, retry_backoff
 
 LEAST_OVERDUE_MS = 500
-"""A fetch is overdue after 2 x fetch.max.wait.ms, and at least this time."""
+"""Minimum time after which a fetch is overdue; the usual time is 2 x fetch.max.wait.ms."""
 
 
 class PartitionReports:
@@ -24,7 +24,7 @@ class PartitionReports:
         self._overdue_after_ms = max(2 * config.fetch_max_wait_ms, LEAST_OVERDUE_MS)
         self._backoff = retry_backoff(config, rng)
         self._overdue: dict[int, FetchInFlight] = {}
-        """Last overdue fetch of each node that was reported."""
+        """Last overdue fetch that was reported, by node."""
 
     def wait(
         self,
@@ -35,9 +35,9 @@ class PartitionReports:
         cause: KafkaError | None = None,
         node_id: int | None = None,
     ) -> None:
-        """Report the reason of a wait if it is new; empty: records arrive.
+        """Report the reason of a wait if it has changed; an empty reason means that records arrive.
 
-        The error of the last attempt stays the cause while a connection or metadata is awaited.
+        While the partition waits for a connection or for metadata, the error of the last attempt remains the cause.
         """
         state.cause = cause or (state.cause if kind in (WaitKind.CONNECTION, WaitKind.METADATA) else None)
         cause = state.cause
@@ -53,9 +53,9 @@ class PartitionReports:
     def report_overdue(
         self, in_flight: Mapping[int, FetchInFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int
     ) -> int:
-        """Report partitions with overdue fetches; return the instant of the next check.
+        """Report partitions whose fetch is overdue; return the time of the next check.
 
-        Args: in_flight: in the order of sending.
+        Args: in_flight: fetches by node, in the order of sending.
         """
         for node_id, fetch in in_flight.items():
             overdue_at_ms = fetch.sent_at_ms + self._overdue_after_ms
@@ -74,7 +74,7 @@ class PartitionReports:
         return self._overdue.get(node_id) is fetch
 
     def restarted(self, node_id: int) -> None:
-        """Allow another report of an overdue fetch, for a new state of a partition."""
+        """Forget that the node's fetch was reported as overdue, so that new partition states are reported."""
         self._overdue.pop(node_id, None)
 
     def _no_response(self, tp: TopicPartition, state: FetchState, node_id: int, sent_at_ms: int) -> None:
@@ -97,7 +97,7 @@ class PartitionReports:
                 self.report(GiveBack(tp, state.epoch))
 
     def fail(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Stop the partition until the application decides; a retry waits for a backoff."""
+        """Stop the partition until the application decides; the next fetch waits for a backoff."""
         self._back_off(state, now_ms)
         self._stop(tp, state, error)
 
@@ -106,7 +106,7 @@ class PartitionReports:
         self.report(PartitionFailed(tp, state.epoch, state.next_offset, error))
 
     def retry(self, tp: TopicPartition, state: FetchState, error: KafkaError, now_ms: int) -> None:
-        """Retry after the backoff with newer metadata, or fail if the error is not retriable."""
+        """Retry after the backoff and request metadata, or fail if the error is not retriable."""
         if not FETCH.is_retried(error):
             self.fail(tp, state, error, now_ms)
             return
@@ -115,7 +115,7 @@ class PartitionReports:
         self.wait(tp, state, str(error), WaitKind.REFUSED, error)
 
     def retry_at_ms(self, state: FetchState, now_ms: int) -> int:
-        """Return when to fetch; begin the backoff after an error that the application got."""
+        """Return the earliest time of the next fetch; start the backoff if the application got an error."""
         if state.is_after_error:
             state.is_after_error = False
             if state.retry_at_ms <= now_ms:
@@ -135,7 +135,7 @@ class PartitionReports:
         *,
         is_recreated: bool = False,
     ) -> None:
-        """Stop the partition: the leader's log differs from `end_offset` on (-1: unknown)."""
+        """Stop the partition, because the leader's log differs from `end_offset` on (-1 if unknown)."""
         state.stopped = True
         self.report(Truncated(tp, state.epoch, state.next_offset, end_offset, leader_epoch, is_recreated))
 
@@ -148,7 +148,7 @@ class PartitionReports:
             self.wait(tp, state, no_leader_reason(error), WaitKind.METADATA, error)
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
-        """Report that metadata and assignment have different topic ids; either may be outdated."""
+        """Report that metadata and assignment have different topic ids; either of them may be outdated."""
         reason = f"topic {tp.topic} was deleted and recreated: metadata has another topic id than the assignment"
         self.wait(tp, state, reason, WaitKind.RECREATED)
 

@@ -1,6 +1,6 @@
-"""FetchRequests: Fetch requests to nodes, in flight and to be repeated.
+"""FetchRequests: Fetch requests to nodes, in flight or kept for repetition.
 
-Empty fetches are repeated unchanged, at a constant cost, until a partition or the metadata changes.
+A fetch whose response was empty is repeated unchanged, at a constant cost, until a partition or the metadata changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,16 +15,18 @@ from kctl.client.protocol.api.fetch import FetchRequest, FetchResponse
 from kctl.client.requests.leaders import Leaders
 
 SHORT_WAIT_MS = 20
-"""Wait of a fetch that leaves out a partition for lack of memory, which may become available soon."""
+"""Maximum wait of a fetch that leaves out partitions for lack of memory, because memory may soon be free."""
 LAST_VERSION_WITH_NAMES = 12
-"""Last version of Fetch with topic names; later ones have topic ids, which old brokers lack."""
+"""Last version of Fetch with topic names. Later versions have topic ids, which old brokers do not provide."""
 FIRST_VERSION_WITH_FETCHED_EPOCH = 12
 
 
 class FetchRequests:
     """Fetches of all nodes, at most one for each.
 
-    Attributes: in_flight: on the wire, by node, in the order of sending. idle: to be repeated, by node.
+    Attributes:
+        in_flight: fetches in flight by node, in the order of sending.
+        idle: fetches to repeat, by node.
     """
 
     def __init__(self, config: ConsumerConfig, leaders: Leaders, on_answer: Callable[[int, Answer], None]) -> None:
@@ -53,7 +55,10 @@ class FetchRequests:
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def fetch(self, node_id: int, entries: Iterable[Entry], room: int, now_ms: int, *, is_short: bool) -> Outgoing:
-        """Return the fetch of these partitions, within `room` bytes; `is_short`: full ones are left out."""
+        """Return the fetch of these partitions, within `room` bytes.
+
+        Args: is_short: whether other partitions of the node are left out for lack of memory.
+        """
         speaks_epochs = self._leaders.speaks(node_id, FetchRequest, FIRST_VERSION_WITH_FETCHED_EPOCH)
         wanted: dict[TopicPartition, AskedPartition] = {}
         epochs: dict[TopicPartition, int] = {}
@@ -132,7 +137,7 @@ class FetchRequests:
     # --- repetition -------------------------------------------------------------------------------------------------
 
     def keep(self, node_id: int, fetch: FetchInFlight, response: FetchResponse) -> bool:
-        """Return whether an empty fetch is kept for repetition."""
+        """Keep a fetch for repetition if its response was empty; return whether it was kept."""
         brought_nothing = not response.error_code and not response.responses and self.sessions.of(node_id).is_open
         is_kept = fetch.may_repeat and brought_nothing
         if is_kept:

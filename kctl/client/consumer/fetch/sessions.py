@@ -1,6 +1,6 @@
-"""FetchSessions: fetch sessions with brokers, for requests that contain only changes.
+"""FetchSessions: fetch sessions with brokers, in which requests contain only changes.
 
-Source: KIP-227, KIP-516. After a failure, the next request contains everything, and replaces the session.
+Source: KIP-227, KIP-516. After a failure, the next request contains all partitions and replaces the session.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -23,15 +23,16 @@ from kctl.client.requests.request import Poll
 
 NO_SESSION = 0
 OPENING_EPOCH = 0
-"""Session epoch of a full request that opens a session and closes the given one."""
+"""Session epoch of a full request, which opens a session and closes the given session."""
 FINAL_EPOCH = -1
-"""Session epoch of a request that closes the given session without a new one."""
+"""Session epoch of a request that closes the given session and opens none."""
 LAST_EPOCH = 2**31 - 1
 SESSIONS_CLOSE_MS = 100
 """Time that close() waits for responses to its requests."""
 BEHIND_FETCH_MS = 20
-"""Time to wait behind a fetch in flight, which the broker may hold for fetch.max.wait.ms. The broker handles the
-request even after the connection is closed (tests/broker/test_fetch_session_close.py).
+"""Time to wait for a response that follows a fetch in flight, which the broker may hold for fetch.max.wait.ms.
+
+The broker handles the request even after the connection is closed (tests/broker/test_fetch_session_close.py).
 """
 SESSION_ERRORS = frozenset(
     {
@@ -40,7 +41,7 @@ SESSION_ERRORS = frozenset(
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-"""Codes of a closed session: fetch again immediately, without a session."""
+"""Codes of a closed session, after which the client fetches again immediately, without a session."""
 
 
 class AskedPartition(NamedTuple):
@@ -61,7 +62,9 @@ class Difference(NamedTuple):
 class FetchSession:
     """Session with one node.
 
-    Attributes: is_full: the last request contained all partitions, so its response does as well. names: topics by id.
+    Attributes:
+        is_full: whether the last request contained all partitions, and so does its response.
+        names: topic names by id.
     """
 
     def __init__(self) -> None:
@@ -106,7 +109,7 @@ class FetchSession:
         return asked.topic_id == was.topic_id or not self.uses_topic_ids
 
     def partitions_in(self, response: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
-        """Yield the partitions of a response; unknown topics have an empty name."""
+        """Yield the partitions of a response; a topic with an unknown id has an empty name."""
         for topic in response.responses:
             name = topic.topic or self.names.get(topic.topic_id, "")
             for data in topic.partitions:
@@ -127,7 +130,7 @@ class FetchSession:
             self.failed()
 
     def failed(self) -> None:
-        """Let the next request replace the session, whose state is unknown."""
+        """Let the next request replace the session, because its state is unknown."""
         self._epoch = OPENING_EPOCH
 
     def _forget(self) -> None:
@@ -154,9 +157,10 @@ class FetchSessions:
 
 
 class SessionsClose:
-    """Closes all sessions to free their slots, with one request to each connected broker.
+    """Closes all sessions, to free their slots, with one request to each connected broker.
 
-    Best effort, because brokers evict idle sessions. Source: KAFKA-7109. Differs: Java waits as long as close() allows.
+    Failures are ignored, because brokers evict idle sessions. Source: KAFKA-7109. Differs: Java waits as long as
+    close() allows.
     """
 
     def __init__(
@@ -175,7 +179,7 @@ class SessionsClose:
         self._fetching = fetching
         self._unsent = {node_id: each for node_id, each in sessions.open_ones() if leaders.is_connected(node_id)}
         self._pending: dict[int, int] = {}
-        """End of the wait for each node's response."""
+        """Time until which each node's response is awaited."""
 
     def is_over(self, now_ms: int) -> bool:
         return not self._unsent and all(now_ms >= until_ms for until_ms in self._pending.values())
@@ -198,7 +202,7 @@ class SessionsClose:
 
 
 def topics_of(wanted: Mapping[TopicPartition, AskedPartition]) -> list[FetchTopic]:
-    """Return partitions in request form, in order; adjacent ones of a topic are grouped."""
+    """Return the partitions in the form of a request, in order; adjacent partitions of a topic form one entry."""
     topics: list[FetchTopic] = []
     for tp, asked in wanted.items():
         if not topics or (topics[-1].topic, topics[-1].topic_id) != (tp.topic, asked.topic_id):

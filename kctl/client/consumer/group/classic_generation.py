@@ -30,26 +30,29 @@ from kctl.client.protocol.api.group_membership import (
 )
 
 JOIN_MARGIN_MS = 5_000
-"""Time for a JoinGroup response beyond max.poll.interval.ms, for which the broker may hold it."""
+"""Time for a JoinGroup response in addition to max.poll.interval.ms, for which the broker may hold it."""
 FIRST_VERSION_WITH_ID_FIRST = 4
-"""First version in which new members immediately receive a member id, and nothing else (KIP-394)."""
+"""First version in which the first response to a new member contains only a member id, and comes immediately (KIP-394).
+"""
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
-"""Codes of a group that has assigned this member's partitions to others."""
+"""Codes of a group that has given this member's partitions to other members."""
 FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 """Codes after which the member id is invalid."""
 JOIN_AGAIN = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Codes that require another join."""
 ARRIVES_WITHIN_MS = 5_000
-"""Time in which a heartbeat on the other connection may overtake a JoinGroup."""
+"""Time in which a heartbeat on the other connection may overtake a JoinGroup request."""
 MOST_REASON = 255
 NO_GENERATION = -1
 
 
 class ClassicRequests:
-    """Builder of a member's requests. Attributes: joined_topics: topics of the last JoinGroup.
+    """Builder of a classic member's requests, with their timeouts.
 
     Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member
-        has less; a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in time.
+        has a shorter timeout; a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in
+        time.
+    Attributes: joined_topics: topics of the last JoinGroup.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
@@ -64,14 +67,14 @@ class ClassicRequests:
         self._previous_generation = NO_GENERATION
 
     def id_timeout_ms(self, failures: int) -> int:
-        """Return the timeout of a first JoinGroup, to which brokers respond immediately unless they hold it.
+        """Return the timeout of the first JoinGroup of a new member, which grows with the number of failures.
 
-        It doubles with each attempt.
+        Brokers usually respond to this request immediately.
         """
         return min(self._request_timeout_ms << min(failures, 10), self.join_timeout_ms)
 
     def got(self, assigned: tuple[TopicPartition, ...], generation: int) -> None:
-        """Store the last assignment, for sticky assignors."""
+        """Store the last assignment, which sticky assignors send in the next JoinGroup."""
         self._previous, self._previous_generation = assigned, generation
 
     def lost(self) -> None:
@@ -85,7 +88,7 @@ class ClassicRequests:
         owned: tuple[TopicPartition, ...],
         reason: str,
     ) -> JoinGroupRequest:
-        """Return the request. Raises: IllegalStateError: an assignor of the application failed."""
+        """Build a JoinGroup request. Raises: IllegalStateError: an assignor of the application failed."""
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
@@ -125,12 +128,13 @@ class ClassicRequests:
 
 
 class Joined:
-    """A generation, from its JoinGroup response.
+    """A generation of the group, from a JoinGroup response.
 
     Attributes:
-        members: subscriptions of all members, for the leader; otherwise empty.
-        counts: partition counts of the assignment; None before it, or if another process did not record them.
-        keeps_assignment: this member leads, and the coordinator keeps an earlier assignment (KIP-814).
+        members: subscriptions of all members if this member is the leader; otherwise empty.
+        counts: partition counts that the assignment is based on; None before it, or if an earlier process of the leader
+            did not record them.
+        keeps_assignment: whether this member leads, and the coordinator keeps an earlier assignment (KIP-814).
     """
 
     def __init__(
@@ -145,7 +149,10 @@ class Joined:
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse, assignors: Mapping[str, Assignor]) -> "Joined":
-        """Decode a response. Raises: RemoteProtocolError: invalid subscription, or this leader cannot assign."""
+        """Decode a response.
+
+        Raises: RemoteProtocolError: a subscription is invalid, or this member leads but cannot assign.
+        """
         is_leader = response.leader == response.member_id
         members = {
             each.member_id: decode_subscription(each.metadata, each.group_instance_id)
@@ -159,10 +166,11 @@ class Joined:
         return cls(response.member_id, protocol, members, skip_assignment=response.skip_assignment)
 
     def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:
-        """Return the encoded assignments of all members; empty unless this member assigns.
+        """Return the encoded assignments by member id, or an empty dict if this member does not assign.
 
-        A static leader adds the counts to its own assignment, for its next process, but not between two rounds of a
-        cooperative rebalance, while partitions are unassigned.
+        A static leader adds the partition counts to its own assignment, for its next process. It does not add them
+        while partitions are unassigned between the two rounds of a cooperative rebalance.
+
         Source: KIP-814. Differs: Java's returning leader never assigns partitions that were added while it was down.
         Raises: IllegalStateError: an assignor of the application failed.
         """
@@ -177,7 +185,7 @@ class Joined:
         return encoded
 
     def assigned(self, assignment: bytes) -> tuple[TopicPartition, ...]:
-        """Return the partitions of this member. Raises: RemoteProtocolError: invalid bytes."""
+        """Decode the partitions of this member. Raises: RemoteProtocolError: the bytes are invalid."""
         if self.keeps_assignment:
             self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
         return tuple(decode_assignment(assignment))
@@ -194,7 +202,7 @@ class TopicChoice:
 
     @property
     def topics(self) -> tuple[str, ...] | None:
-        """Wanted topics; None before a pattern has metadata to match."""
+        """Topics that match the subscription; None while a pattern waits for new metadata."""
         pattern = self.subscription.pattern
         if pattern is None:
             return self.subscription.topics
@@ -216,7 +224,7 @@ class TopicChoice:
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the partition counts of topics; None if the metadata lacks one."""
+    """Return the partition counts by topic, without empty topics; None if the metadata lacks a topic."""
     known = metadata.cluster.topics
     if any(topic not in known for topic in topics):
         return None

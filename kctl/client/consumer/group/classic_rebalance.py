@@ -36,12 +36,13 @@ class Rebalance:
 
     Args:
         foreign: returns the assigned topics that are not subscribed.
-        on_assigned: receives the partitions, and the send time of SyncGroup.
-        on_refused: receives the error of a group that does not know the member.
-        on_failed: receives errors that are not retriable.
+        on_assigned: gets the assigned partitions, and the send time of SyncGroup.
+        on_refused: gets the error of a group that does not know the member.
+        on_failed: gets errors that are not retriable.
+
     Attributes:
-        is_under_way: JoinGroup was sent, and SyncGroup has no response yet.
-        mismatch: difference between the last assignment and the subscription, or an empty string.
+        is_under_way: whether a JoinGroup was sent and the SyncGroup response is pending.
+        mismatch: difference between the last assignment and the subscription; empty without one.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class Rebalance:
         self._on_refused = on_refused
         self._on_failed = on_failed
         self._joined: Joined | None = None
-        """Last JoinGroup response, while its generation lasts."""
+        """Last JoinGroup response; None after the end of its generation."""
         self._attempt = 0
-        """Number of the join; responses to earlier ones are ignored."""
+        """Number of the join; responses to earlier joins are ignored."""
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -84,11 +85,14 @@ class Rebalance:
 
     @property
     def is_incomplete(self) -> bool:
-        """True for a static leader whose earlier process left no complete assignment."""
+        """Whether this static leader keeps an assignment whose partition counts are not recorded."""
         return self._joined is not None and self._joined.keeps_assignment and self._joined.counts is None
 
     def outdated(self, topics: tuple[str, ...] | None) -> str:
-        """Return why the assignment is out of date, or an empty string; `topics`: None if unknown."""
+        """Return why the assignment is out of date, or an empty string.
+
+        Args: topics: topics that match the subscription; None if unknown.
+        """
         joined = self._joined
         if joined is None:
             return ""
@@ -130,7 +134,7 @@ class Rebalance:
 
     @property
     def _is_new(self) -> bool:
-        """True if the group first responds with a member id."""
+        """Whether the group responds first with a member id."""
         return not self._place.member_id and self._config.group_instance_id is None
 
     def _are_connected(self) -> bool:
@@ -211,7 +215,7 @@ class Rebalance:
         self._on_assigned(assigned, sent_at_ms)
 
     def _join_without(self, foreign: list[str], now_ms: int) -> None:
-        """Drop an assignment with topics that were not subscribed, and join again; repeatedly only after a backoff.
+        """Drop an assignment with topics that are not subscribed, and join again; repetitions wait for a backoff.
 
         Source: Java. Differs: Java repeats it without a pause.
         """

@@ -1,4 +1,4 @@
-"""CommitCallbacks: `commit_async` calls in flight and their pending callbacks, on the application thread."""
+"""CommitCallbacks: `commit_async` calls in flight and callbacks to run, on the application thread."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from kctl.client.consumer.group.events import CommitDone, Offsets
 from kctl.client.errors import KafkaError
 
 OnCommit = Callable[[Offsets, KafkaError | None], None]
-"""Callback with the offsets of `commit_async`, and the error or None."""
+"""Function that gets the offsets of `commit_async`, and the error or None."""
 
 
 class OpenCommit(NamedTuple):
@@ -51,7 +51,7 @@ class CommitCallbacks:
         self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if tp in held}
 
     def run(self) -> None:
-        """Run pending callbacks, again after a KeyboardInterrupt."""
+        """Run the callbacks of finished commits; a callback interrupted by a KeyboardInterrupt runs again."""
         while self._ended:
             commit_id, (commit, error) = next(iter(self._ended.items()))
             try:

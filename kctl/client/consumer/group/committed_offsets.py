@@ -1,6 +1,6 @@
 """CommittedManager: queries committed offsets at the coordinator, for calls and for positions.
 
-Positions without a committed offset are left to the reset policy.
+It passes positions without a committed offset on to the reset policy.
 """
 
 from collections.abc import Callable, Iterable
@@ -45,7 +45,7 @@ class LookUp:
     def __init__(self, call_id: int, wanted: Iterable[TopicPartition], deadline_at_ms: int, pause: RetryPause) -> None:
         self.call_id = call_id
         self.wanted: dict[TopicPartition, ResolvePosition | None] = dict.fromkeys(wanted)
-        """Requesting event of each position, to detect newer ones."""
+        """Event that requested each position, to detect newer events; None for calls."""
         self.deadline_at_ms = deadline_at_ms
         self.is_in_flight = False
         self.pause = pause
@@ -56,7 +56,7 @@ Found = dict[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedManager:
-    """Open queries of committed offsets. Args: reset: receives positions without one."""
+    """Open queries of committed offsets. Args: reset: function that gets the positions without a committed offset."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """ConsumerMembership: group member by ConsumerGroupHeartbeat; the broker assigns the partitions.
 
 Source: KIP-848, KIP-1082 (client-generated member id), Java's ConsumerMembershipManager. Differs: the broker always
-    matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id, where
-    Java compares names.
+    matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id,
+    while Java compares names.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,15 +30,15 @@ from kctl.client.requests.retry import ELSEWHERE, MEMBERSHIP
 from kctl.client.runtime import Entropy
 
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes of a group that has assigned this member's partitions to others."""
+"""Codes of a group that has given this member's partitions to other members."""
 SESSION_INTERVALS = 9
-"""Heartbeat intervals in a session with the brokers' defaults (45s, 5s), which are not reported to members."""
+"""Number of heartbeat intervals in a session with the brokers' defaults (45s, 5s); members do not learn the session."""
 LEAST_INTERVAL_MS = 10
-"""Lower bound of the heartbeat interval, which the broker chooses."""
+"""Lower limit of the heartbeat interval, which the broker chooses."""
 
 
 class ConsumerMembership(Membership):
-    """A member by the consumer protocol. Args: entropy: source of the permanent member id."""
+    """A group member by the consumer protocol (KIP-848). Args: entropy: source of the permanent member id."""
 
     TRANSITIONS = CONSUMER
 
@@ -59,14 +59,15 @@ class ConsumerMembership(Membership):
         self._assignment = Reconciliation(self._names, self._reports)
         self._subscription: Subscribe | None = None
         self._heartbeats = 0
-        """Number of the membership; responses of earlier ones are ignored."""
+        """Number of the current membership; responses of earlier memberships are ignored."""
         self._in_flight: Changes | None = None
         """Contents of the heartbeat in flight."""
         self._due_at_ms = self._sent_at_ms = 0
         self._has_complained = False
         self._may_be_member = False
-        """True if only a commit reported that the group does not know this member. The response may be from a former
-        coordinator, so a leave is still sent.
+        """Whether only a commit reported that the group does not know this member.
+
+        That response may be from a former coordinator, so the member still sends a leave.
         """
 
     @property
@@ -116,9 +117,9 @@ class ConsumerMembership(Membership):
     # --- requests ---------------------------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Reconcile the assignment, except while a heartbeat reports owned partitions.
+        """Reconcile the assignment, except while a heartbeat with owned partitions is in flight.
 
-        Partitions that this heartbeat leaves out count as revoked after its response.
+        After the response, partitions that the heartbeat leaves out count as revoked.
         """
         if self._place.state is not MemberState.ABSENT and self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
@@ -214,7 +215,7 @@ class ConsumerMembership(Membership):
             self._fail(error)
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Report everything in the next heartbeat: the last one or its response may be lost."""
+        """Report everything in the next heartbeat: the last one, or its response, may be lost."""
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
         self._contents.forget()

@@ -1,4 +1,4 @@
-"""GroupCoordinatorClient: the group on the network thread: coordinator, membership, commits, committed offsets."""
+"""GroupCoordinatorClient: network side of a group: coordinator, membership, commits, and committed offsets."""
 
 import logging
 from collections.abc import Callable
@@ -42,7 +42,7 @@ logger = logging.getLogger("kctl.client.consumer")
 class GroupCoordinatorClient:
     """Network side of a consumer with a group.id.
 
-    Attributes: managers: in the order of polling; the coordinator is last, when its users are known.
+    Attributes: managers: request managers in the order of polling. The coordinator is last, after its users.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class GroupCoordinatorClient:
         }
 
     def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
-        """Return the requests of a close without time, in order on one connection (KIP-102)."""
+        """Return the requests of a close without waiting, in the order of sending on one connection (KIP-102)."""
         requests = self.commits.unsent(now_ms)
         if is_leaving:
             self.membership.leave(until_ms)

@@ -1,7 +1,7 @@
-"""Events between application and network thread about the group.
+"""Events between application thread and network thread about the group.
 
-The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then the
-partitions belong to this member.
+The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then,
+removed partitions still belong to this member.
 """
 
 import re
@@ -25,7 +25,7 @@ class GroupMetadata(NamedTuple):
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 IdsByName = Mapping[str, bytes]
-"""Topic ids by name in an assignment of a KIP-848 group; a recreated topic has another id."""
+"""Topic ids by name in an assignment of a KIP-848 group. A recreated topic has another id."""
 NO_IDS: IdsByName = NOTHING
 CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
@@ -34,9 +34,9 @@ CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
 class Subscribe(NamedTuple):
-    """Be a member with these topics, or with topics whose full name matches the pattern.
+    """Be a group member with these topics, or with topics whose full name matches the pattern.
 
-    Attributes: term: number of the subscription; grows after an unsubscribe.
+    Attributes: term: number of the subscription, which grows after an unsubscribe.
     """
 
     topics: tuple[str, ...]
@@ -49,17 +49,17 @@ class Unsubscribe(NamedTuple):
 
 
 class ChangeApplied(NamedTuple):
-    """The application has applied the change, and no longer reads removed partitions."""
+    """The application has applied an assignment change, and no longer reads removed partitions."""
 
     number: int
 
 
 class PollBegan(NamedTuple):
-    """A poll has begun, which stops the count of max.poll.interval.ms."""
+    """A poll has begun, so max.poll.interval.ms no longer counts."""
 
 
 class PollEnded(NamedTuple):
-    """A poll has ended, which starts the count of max.poll.interval.ms."""
+    """A poll has ended, so max.poll.interval.ms counts from then on."""
 
     at_ms: int
 
@@ -69,11 +69,11 @@ class Rejoin(NamedTuple):
 
 
 class CommitSync(NamedTuple):
-    """Commit with retries until the deadline; the result is `CallDone`.
+    """Commit with retries until the deadline; the result is a `CallDone`.
 
     Attributes:
-        as_member: the group assigned the partitions, so the commit requires membership.
-        topic_ids: of the assignment or the records read: recreated topics are not committed.
+        as_member: whether the group assigned the partitions, so the commit requires membership.
+        topic_ids: ids of the assigned or read topics. If a topic was recreated, its offsets are not committed.
     """
 
     call_id: int
@@ -100,7 +100,7 @@ class CommitAsync(NamedTuple):
 
 
 class AskCommitted(NamedTuple):
-    """Query committed offsets; the result is `CommittedAnswer`."""
+    """Query committed offsets; the result is a `CommittedAnswer`."""
 
     call_id: int
     topic_partitions: tuple[TopicPartition, ...]
@@ -111,7 +111,7 @@ class AskCommitted(NamedTuple):
 
 
 class AssignmentChanged(NamedTuple):
-    """New assignment of this member; numbers grow, and `ChangeApplied` confirms each.
+    """New assignment of this member; `ChangeApplied` confirms it by its number.
 
     Attributes:
         owned: all partitions after the change.
@@ -144,7 +144,7 @@ class GroupWaiting(NamedTuple):
 
     Attributes:
         kind, cause: as in `WaitReason`.
-        at_ms: time of the report; filled in later.
+        at_ms: time of the report; GroupCoordinatorClient adds it.
     """
 
     reason: str
@@ -158,7 +158,7 @@ class MemberChanged(NamedTuple):
 
 
 class SessionConfirmed(NamedTuple):
-    """The group keeps this member at least until then; later, its records are not returned."""
+    """The group keeps this member at least until `until_ms`. After that, poll returns none of its records."""
 
     until_ms: int
 
@@ -169,7 +169,7 @@ class CommitDone(NamedTuple):
 
 
 class NoCommittedOffset(NamedTuple):
-    """The partition has neither a committed offset nor a reset policy."""
+    """The partition has no committed offset, and there is no reset policy."""
 
     topic_partition: TopicPartition
     epoch: int

@@ -1,4 +1,4 @@
-"""HeartbeatContents: contents of KIP-848 heartbeats: everything for a join or after a failure, otherwise changes."""
+"""HeartbeatContents: contents of KIP-848 heartbeats: all fields for a join or after a failure, otherwise changes."""
 
 import re
 from typing import NamedTuple
@@ -13,11 +13,11 @@ JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
 FIRST_VERSION_WITH_PATTERNS = 1
 
 Slots = dict[bytes, tuple[int, ...]]
-"""Partition numbers by topic id, both in order."""
+"""Tuples of partition numbers by topic id, both in order."""
 
 
 class Changes(NamedTuple):
-    """Contents of a heartbeat in addition to the member's identity; None if left out."""
+    """Fields of a heartbeat in addition to the member's identity; None if left out."""
 
     subscription: Subscribe | None
     owned: Slots | None
@@ -34,11 +34,11 @@ class HeartbeatContents:
         self._had_pattern = False
 
     def forget(self) -> None:
-        """Report everything again, after a lost heartbeat or for a join."""
+        """Include all fields in the next heartbeat, for a join or after a lost heartbeat."""
         self._confirmed = Changes(None, None)
 
     def forget_owned(self) -> None:
-        """Report the owned partitions again, as the coordinator expects after each assignment."""
+        """Include the owned partitions in the next heartbeat, as the coordinator expects after each assignment."""
         self._confirmed = self._confirmed._replace(owned=None)
 
     def confirm(self, changes: Changes) -> None:
@@ -71,7 +71,10 @@ class HeartbeatContents:
         return request, changes
 
     def leave(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
-        """Return the last heartbeat; static members may keep their place for a session."""
+        """Return the last heartbeat of the member.
+
+        Args: keeps_place: whether a static member keeps its place for the length of a session.
+        """
         return self._from_member(LEAVES_FOR_NOW if keeps_place else LEAVES)
 
     def _from_member(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
@@ -92,7 +95,7 @@ class HeartbeatContents:
 
 
 def broker_pattern(pattern: re.Pattern[str]) -> str:
-    """Return the pattern in the broker's syntax (RE2), which matches full names.
+    """Return the pattern in the broker's syntax (RE2).
 
     Raises: LocalProtocolError: the pattern has an unsupported flag.
     """

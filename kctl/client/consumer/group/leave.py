@@ -1,6 +1,6 @@
-"""GroupLeave: request that ends a membership, retried until the group confirms it or the deadline.
+"""GroupLeave: request that ends a membership, retried until the group confirms it or the deadline passes.
 
-It uses the connection for prompt requests: a held JoinGroup must not delay it.
+It uses the connection for prompt requests, so that a held JoinGroup does not delay it.
 """
 
 from collections.abc import Callable
@@ -18,17 +18,20 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
 GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes of a group without the member.
+"""Codes of a group that does not know the member. They count from the second time on.
 
-They count from the second time on: a suspended coordinator may forget members before it notices that it was replaced,
-and the new coordinator still waits for them.
+A suspended coordinator may forget members before it notices that it was replaced, while the new coordinator still waits
+for them.
 """
 
 LeaveRequest = LeaveGroupRequest | ConsumerGroupHeartbeatRequest
 
 
 class GroupLeave:
-    """End of one membership. Attributes: outcome: None in progress, then whether the group confirmed it."""
+    """End of one membership.
+
+    Attributes: outcome: whether the group confirmed the end; None in progress.
+    """
 
     def __init__(
         self,

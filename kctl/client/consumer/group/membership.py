@@ -1,4 +1,4 @@
-"""Membership: group member, common part of the classic and the consumer protocol (KIP-848).
+"""Membership: common part of a group member in the classic and the consumer protocol (KIP-848).
 
 Invariant against duplicate reads: owned partitions stay in joins and heartbeats until `applied` confirms the
 `AssignmentChanged` that removes them. The network loop calls `applied` after all earlier commits have ended.
@@ -36,15 +36,15 @@ from kctl.client.requests.request import Poll
 from kctl.client.wording import MOST_NAMED, listed
 
 WaitingFor = tuple[str, WaitKind, KafkaError | None]
-"""Reason of a wait as text, its kind, and the error."""
+"""Reason of a wait, its kind, and its error."""
 
 
 class MemberIdentity(NamedTuple):
-    """Identity for commits, which the coordinator checks.
+    """Identity in a commit, which the coordinator checks.
 
     Attributes:
         generation: member epoch with KIP-848.
-        incarnation: grows when the member has lost everything; commits are limited to one incarnation.
+        incarnation: number that grows when the member loses all partitions. A commit ends with its incarnation.
     """
 
     member_id: str = ""
@@ -92,7 +92,7 @@ def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, Kafka
 
 
 class AssignmentReports:
-    """Numbered assignment changes. Attributes: is_applied: the application has applied the last one."""
+    """Sender of numbered assignment changes. Attributes: is_applied: whether the last change is applied."""
 
     def __init__(self, report: Callable[[GroupToApplication], None]) -> None:
         self.is_applied = True
@@ -132,7 +132,7 @@ class AssignmentReports:
 
 
 class Membership(ABC):
-    """A group member. Attributes: loss: last reason of a lost membership."""
+    """A group member. Attributes: loss: reason of the last loss of membership."""
 
     TRANSITIONS: ClassVar[Transitions]
 
@@ -155,7 +155,7 @@ class Membership(ABC):
         self._leave: GroupLeave | None = None
         self._waiting: WaitingFor = "", WaitKind.OUTSIDE, None
         self._failed_step: tuple[str, KafkaError] | None = None
-        """Failed step of joining, as a reason, and its error."""
+        """Last failed step of joining, as the reason of its wait, and its error."""
 
     # --- what the network loop asks ---------------------------------------------------------------------------------
 
@@ -165,12 +165,12 @@ class Membership(ABC):
 
     @property
     def is_joining(self) -> bool:
-        """True while the response to a join, with the next generation, is pending."""
+        """Whether the response to a join, which brings the next generation, is pending."""
         return False
 
     @property
     def held(self) -> frozenset[TopicPartition]:
-        """Assigned partitions, and removed ones still in use."""
+        """Assigned partitions, and removed partitions that the application may still use."""
         return self._reports.held
 
     @property
@@ -180,16 +180,16 @@ class Membership(ABC):
     @property
     @abstractmethod
     def topics(self) -> Iterator[str]:
-        """Topics whose metadata it needs, in addition to assigned ones."""
+        """Topics whose metadata the member needs, in addition to the topics of assigned partitions."""
 
     @property
     @abstractmethod
     def wants_all_topics(self) -> bool:
-        """True if it needs the names of all topics, to match a pattern."""
+        """Whether the member needs the names of all topics, to match a pattern."""
 
     @property
     def has_left(self) -> bool | None:
-        """Result of `leave` or `remain`: None in progress, then whether the group confirmed it."""
+        """Whether the group confirmed `leave` or `remain`; None in progress."""
         return True if self._leave is None else self._leave.outcome
 
     def poll(self, now_ms: int) -> Poll:
@@ -214,11 +214,11 @@ class Membership(ABC):
 
     @abstractmethod
     def subscribe(self, event: Subscribe) -> None:
-        """Be a member with this subscription; replaces the previous one."""
+        """Join the group with this subscription, or replace the previous subscription."""
 
     @abstractmethod
     def applied(self, number: int) -> None:
-        """Record that the application has applied a change and its commits have ended."""
+        """Record that the application has applied a change, and that earlier commits have ended."""
 
     @abstractmethod
     def rejoin(self, reason: str) -> None:
@@ -226,7 +226,7 @@ class Membership(ABC):
 
     @abstractmethod
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
-        """Handle a rejected commit of an identity that the group does not know."""
+        """Handle a rejected commit, whose member identity the group does not know."""
 
     def poll_began(self) -> None:
         self._liveness.poll_began()
@@ -235,7 +235,7 @@ class Membership(ABC):
             self._join("the application polls")
 
     def poll_ended(self, at_ms: int) -> None:
-        """Start the count of max.poll.interval.ms."""
+        """Start to count max.poll.interval.ms."""
         self._liveness.poll_ended(at_ms)
 
     def leave(self, deadline_at_ms: int) -> None:
@@ -244,7 +244,7 @@ class Membership(ABC):
         self._end()
 
     def remain(self, deadline_at_ms: int) -> None:
-        """Stop being a member but keep the place in the group; see `has_left`."""
+        """End the membership, but keep the place of a static member in the group; see `has_left`."""
         if self._leave is not None and self._leave.outcome is not None:
             self._leave = None  # result of an earlier subscription
         if self._config.group_instance_id is not None:
@@ -259,15 +259,18 @@ class Membership(ABC):
 
     @abstractmethod
     def _advance(self) -> None:
-        """Do work without requests, first in each poll."""
+        """Do work without requests, at the start of each poll."""
 
     @abstractmethod
     def _polls(self) -> tuple[Callable[[int], Poll], ...]:
-        """Return the polls of the member's requests."""
+        """Return the poll functions of the member's requests."""
 
     @abstractmethod
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
-        """Leave if the group knows the member; a static member may keep its place."""
+        """Leave if the group knows the member.
+
+        Args: keeps_place: whether a static member keeps its place.
+        """
 
     @abstractmethod
     def _lose(self, loss: Loss) -> None:
@@ -275,11 +278,11 @@ class Membership(ABC):
 
     @abstractmethod
     def _end(self) -> None:
-        """Forget subscription and membership; the application has released everything."""
+        """Forget subscription and membership. The application has released all partitions."""
 
     @abstractmethod
     def _wait_reason(self) -> WaitingFor:
-        """Return why the group gives no records, or an empty reason."""
+        """Return why the group assigns no partitions, or an empty reason."""
 
     # --- shared steps -----------------------------------------------------------------------------------------------
 
@@ -287,7 +290,7 @@ class Membership(ABC):
         self._place.move(MemberEvent.JOIN)
 
     def _fail(self, error: KafkaError) -> None:
-        """Stop and report the error; the next poll joins again, except for a fenced instance id."""
+        """Stop and report the error. The next poll joins again, unless the instance id is fenced."""
         self._lose(Loss(str(error), error))
         is_fatal = getattr(error, "code", None) == ErrorCode.FENCED_INSTANCE_ID
         self._backoff.refused(fatal=error if is_fatal else None)
@@ -310,7 +313,7 @@ class Membership(ABC):
             self._report(GroupWaiting(*waiting))
 
     def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
-        """Return the cause of a wait; in a repeated step of joining, the error of its last attempt."""
+        """Return the error of a wait. If a step of joining is repeated, return the error of its last attempt."""
         before, before_kind, _ = self._waiting
         if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
             self._failed_step = before, cause

@@ -1,7 +1,6 @@
-"""Reconciliation: partitions of a KIP-848 member, from the group's target to the applied assignment, by topic id.
+"""Reconciliation: applies the group's target assignment to a KIP-848 member, by topic id.
 
-Changes are reported to the application one at a time. Removed partitions stay in the heartbeats until the change is
-applied.
+The application gets one change at a time. Removed partitions stay in heartbeats until it has applied the change.
 """
 
 from kctl.client.cluster import TopicPartition
@@ -14,7 +13,7 @@ from kctl.client.protocol.api.consumer_groups import Assignment
 class Reconciliation:
     """Assignment of one member.
 
-    Attributes: reported: last reported partitions; None before the first assignment.
+    Attributes: reported: partitions last reported to the application; None before the first assignment.
     """
 
     def __init__(self, names: TopicIds, reports: AssignmentReports) -> None:
@@ -23,12 +22,12 @@ class Reconciliation:
         self._reports = reports
         self._target: Slots | None = None
         self._is_unacknowledged = False
-        """True if the target must be confirmed even without changes: an earlier response may be lost."""
+        """Whether an unchanged target must be confirmed, because an earlier response may be lost."""
         self._applied: Slots = {}
 
     @property
     def held(self) -> Slots:
-        """Partitions for heartbeats: all that the application reads or may begin to read."""
+        """Partitions to report in heartbeats: all that the application reads or may begin to read."""
         return self._applied if self._reports.is_applied else united(self._applied, self.reported or {})
 
     def receive(self, assignment: Assignment) -> None:
@@ -37,7 +36,7 @@ class Reconciliation:
         self._names.want([*self._target, *(self.reported or ())])
 
     def forget_target(self) -> None:
-        """Wait for the next assignment: a lost response may have changed the target."""
+        """Wait for the next assignment, because a lost response may have changed the target."""
         self._target = None
 
     def applied(self, number: int) -> bool:
@@ -48,7 +47,7 @@ class Reconciliation:
         return True
 
     def advance(self) -> bool:
-        """Report the target, for topics with known names, if no change is pending.
+        """Report the target to the application if no change is pending. Topics with unknown names are left out.
 
         Returns: whether the coordinator awaits confirmation of an unchanged target.
         """

@@ -1,10 +1,10 @@
-"""Transition tables of a group member, one for each protocol. Missing transitions are bugs and raise."""
+"""Transition tables of a group member, one for each protocol. A missing transition is a bug and raises ValueError."""
 
 from enum import Enum
 
 
 class MemberState(Enum):
-    """State of a member; the value is its wait. The consumer protocol has no ASSIGNING and SYNC_SENT."""
+    """State of a member; the value describes it. The consumer protocol has no ASSIGNING and SYNC_SENT."""
 
     ABSENT = "not in the group: no subscription, or the application does not poll"
     JOINING = "to send JoinGroup after the application has handled the last change"
@@ -42,7 +42,7 @@ CLASSIC: Transitions = {
     (MemberState.STABLE, MemberEvent.JOIN): MemberState.JOINING,
     (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
 }
-"""JoinGroup and SyncGroup form one rebalance; a member that lost its place joins from ABSENT."""
+"""Transitions of the classic protocol. A member that has lost its place joins from ABSENT."""
 
 CONSUMER: Transitions = {
     (MemberState.ABSENT, MemberEvent.JOIN): MemberState.JOINING,
@@ -55,11 +55,11 @@ CONSUMER: Transitions = {
     (MemberState.STABLE, MemberEvent.ACCEPTED): MemberState.STABLE,
     (MemberState.STABLE, MemberEvent.STOP): MemberState.ABSENT,
 }
-"""The broker decides about rebalances, so a member stays STABLE; see reconciliation.py."""
+"""Transitions of the consumer protocol. The broker decides about rebalances, so a member stays STABLE."""
 
 
 def after(table: Transitions, state: MemberState, event: MemberEvent) -> MemberState:
-    """Return the state after an event. Raises: ValueError: a missing transition, which is a bug."""
+    """Return the state after an event. Raises: ValueError: the transition is missing, which is a bug."""
     found = table.get((state, event))
     if found is None:
         raise ValueError(f"a member that is {state.name} has no transition by {event.name}")

@@ -10,11 +10,11 @@ from kctl.client.errors import KafkaError
 from kctl.client.requests.retry import retry_backoff
 
 AT_ONCE = 2
-"""Number of immediate rejoins: one with the new member id, and one for another new member."""
+"""Number of immediate rejoins: one with the new member id, and one because another member joins."""
 
 
 class Heartbeat:
-    """Time of the next heartbeat: an interval after the last one, sooner after a failure."""
+    """Time of the next heartbeat: one interval after the last heartbeat, or sooner after a failure."""
 
     def __init__(self, interval_ms: int, retry_ms: int) -> None:
         self._interval_ms = interval_ms
@@ -23,11 +23,11 @@ class Heartbeat:
         self._due_at_ms = 0
 
     def restart(self, now_ms: int) -> None:
-        """Restart the interval: another response has confirmed the member."""
+        """Restart the interval, because another response has confirmed the member."""
         self._due_at_ms = now_ms + self._interval_ms
 
     def due_at_ms(self) -> int:
-        """Return the time of the next heartbeat, even past; FOREVER_MS with one in flight."""
+        """Return the time of the next heartbeat, which may be past; FOREVER_MS if a heartbeat is in flight."""
         return FOREVER_MS if self._is_in_flight else self._due_at_ms
 
     def sent(self, now_ms: int) -> None:
@@ -41,9 +41,9 @@ class Heartbeat:
 
 
 class Session:
-    """Time until which the group certainly keeps this member, from the send time of confirmed heartbeats.
+    """Time until which the group certainly keeps this member, counted from the send time of a confirmed heartbeat.
 
-    Later, records are not returned until the coordinator confirms the membership.
+    After that, records are not returned until the coordinator confirms the membership.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
@@ -52,7 +52,7 @@ class Session:
         self._until_ms = 0
 
     def confirmed(self, until_ms: int) -> None:
-        """Extend the session; out-of-order responses do not shorten it."""
+        """Extend the session. Responses that arrive out of order do not shorten it."""
         if until_ms > self._until_ms:
             self._until_ms = until_ms
             self._report(SessionConfirmed(until_ms))
@@ -63,7 +63,7 @@ class Session:
 
 
 class Liveness:
-    """Limit of max.poll.interval.ms from the end of a poll to the next one.
+    """Limit of max.poll.interval.ms, counted from the end of a poll to the start of the next.
 
     Differs: Java counts from the start of a poll.
     """
@@ -84,9 +84,11 @@ class Liveness:
 
 
 class JoinBackoff:
-    """Backoff between joins of one member, and between raises of an error that joins cannot fix (`fatal`).
+    """Backoff between joins of one member, and between raises of an error that a join cannot fix (`fatal`).
 
-    Attributes: failures: attempts since the last success. retry_at_ms: earliest instant of the next join.
+    Attributes:
+        failures: number of failed attempts since the last success.
+        retry_at_ms: earliest time of the next join.
     """
 
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:
@@ -97,25 +99,25 @@ class JoinBackoff:
         self._asked_again = 0
         self._is_refused = False
         self._is_due = False
-        """True if a poll has begun since the fatal error was last raised."""
+        """Whether a poll has begun since the fatal error was last raised."""
 
     def failed(self, now_ms: int) -> None:
         self.retry_at_ms = now_ms + self._backoff.backoff_ms(self.failures)
         self.failures += 1
 
     def asked_again(self, now_ms: int) -> None:
-        """Record a requested rejoin; the first AT_ONCE have no backoff."""
+        """Record a rejoin that the group requested; the first AT_ONCE rejoins have no backoff."""
         self._asked_again += 1
         if self._asked_again > AT_ONCE:
             self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
-        """Record an error that the application gets; the next `advance` begins the backoff."""
+        """Record an error that the application gets; the next `advance` starts the backoff."""
         self._is_refused = True
         self.fatal = fatal
 
     def clear_fatal(self) -> None:
-        """Forget the fatal error: another subscription may be accepted."""
+        """Forget the fatal error, because another subscription may be accepted."""
         self.fatal = None
         self._is_due = False
 
@@ -127,7 +129,7 @@ class JoinBackoff:
         self._is_due = self.fatal is not None
 
     def advance(self, now_ms: int) -> KafkaError | None:
-        """Begin the backoff after a rejection; return the fatal error if it is due."""
+        """Start the backoff after a rejection; return the fatal error if it is time to raise it again."""
         if self._is_refused:
             self._is_refused = False
             self.failed(now_ms)

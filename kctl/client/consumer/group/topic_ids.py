@@ -1,4 +1,4 @@
-"""TopicIds: names of topics that a coordinator reports by id, from the metadata or any broker."""
+"""TopicIds: names of topics whose ids a coordinator reports, from the metadata or from any broker."""
 
 from collections.abc import Iterable
 from random import Random
@@ -41,7 +41,10 @@ class TopicIds:
         return self._names
 
     def successors(self, topic_ids: Iterable[bytes]) -> dict[str, bytes]:
-        """Return the ids of topics that now have the names of these topics, by name."""
+        """Return the current ids of topics that were recreated, by name.
+
+        Args: topic_ids: former ids.
+        """
         topics = self._client.metadata.cluster.topics
         found = {}
         for topic_id in topic_ids:

@@ -1,8 +1,8 @@
 """Transaction calls: the application's side, and the call in progress on the network loop.
 
-A call that timed out or was interrupted can be repeated, which continues its work; others are refused until then.
+A call that timed out or was interrupted can be repeated, which continues its work; other calls are rejected until then.
 
-Source: KIP-654; Java's TransactionManager has this rule for init, commit and abort.
+Source: KIP-654; Java's TransactionManager has this rule for init, commit, and abort.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
 class GroupMember(Protocol):
-    """Member that commits offsets, such as `Consumer.group_metadata()`. Source: KIP-447."""
+    """Group member that commits offsets, such as `Consumer.group_metadata()`. Source: KIP-447."""
 
     @property
     def group_id(self) -> str: ...
@@ -39,7 +39,7 @@ _MEMBER_FIELDS = {"group_id": str, "generation": int, "member_id": str, "group_i
 
 
 class TransactionCall(Call):
-    """A call of kind `step`; `offsets` and `member` belong to send_offsets_to_transaction."""
+    """A transaction call of kind `step`. Attributes: offsets, member: arguments of send_offsets_to_transaction."""
 
     __slots__ = ("member", "offsets", "step")
 
@@ -69,7 +69,7 @@ class EndedCall(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """Return whether timeouts or interrupts kept the result from all callers."""
+        """Whether no caller has got the result, because of timeouts or interrupts."""
         return not any(call.is_collected for call in self.callers)
 
 
@@ -81,7 +81,7 @@ class PendingCalls:
         self._ended: EndedCall | None = None
 
     def admits(self, call: TransactionCall, state: State) -> bool:
-        """Return whether a call may start new work; otherwise let it wait or finish it."""
+        """Return whether a call may start new work. If not, it waits for the current work, or is finished."""
         operation = self.operation
         if operation is not None:
             if call.is_like(operation):
@@ -116,14 +116,14 @@ class PendingCalls:
         self._callers = [(call, self._client.time_mark())]
 
     def finish(self, error: KafkaError | None = None) -> None:
-        """End the work; its callers, or a later repeated call, get the result."""
+        """End the work. Its callers get the result; if none waits, a later repeated call gets it."""
         operation, self.operation = self.operation, None
         if operation is not None:
             self._ended = EndedCall(operation, error, [call for call, _ in self._callers])
         self.fail(error)
 
     def fail(self, error: KafkaError | None) -> None:
-        """End the waits with the error; work in progress continues."""
+        """End the waits of callers with the error; the work continues."""
         callers, self._callers = self._callers, []
         for call, _ in callers:
             call.finish(error)
@@ -164,7 +164,7 @@ def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
 
 
 class TransactionClient:
-    """Passes calls of application threads to the network loop."""
+    """Passes the calls of application threads to the network loop."""
 
     def __init__(self, transactional_id: str | None, clock: Clock, driver: Driver, mailbox: ProducerMailbox) -> None:
         self._transactional_id = transactional_id
@@ -179,11 +179,11 @@ class TransactionClient:
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         member: GroupMember | None = None,
     ) -> TransactionCall:
-        """Make a call and wait for its end; raises its error.
+        """Make a call and wait for its end; an error of the call is raised.
 
         Raises:
-            IllegalStateError: no transactional.id, or called in a callback, which would deadlock.
-            ValueError: an invalid offset or member.
+            IllegalStateError: transactional.id is not set, or the call is in a callback, which would deadlock.
+            ValueError: an offset or the member is invalid.
         """
         if self._transactional_id is None:
             raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
@@ -199,7 +199,7 @@ class TransactionClient:
 
 
 def _check_member(member: GroupMember | None) -> None:
-    """Raise for an invalid member. Source: Java's throwIfInvalidGroupMetadata."""
+    """Raise TypeError or ValueError for an invalid member. Source: Java's throwIfInvalidGroupMetadata."""
     for field, kind in _MEMBER_FIELDS.items():
         if not hasattr(member, field):
             raise wrong_type("group_metadata", member, "the result of Consumer.group_metadata()")

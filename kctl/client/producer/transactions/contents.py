@@ -1,6 +1,6 @@
-"""Contents: partitions and groups that are in the transaction, or must be added at its coordinator.
+"""Contents: partitions and groups of a transaction, and the start of transaction.timeout.ms.
 
-Holds the start of transaction.timeout.ms. Owned by the network loop.
+The network loop owns it.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,10 @@ class Contents:
     """Contents of one transaction.
 
     Attributes:
-        wanted: partitions with records, not added yet.
-        started_at_ms: earliest start of the coordinator's timeout; None: it has no known transaction.
-        unsettled: last adding request without a response; repeated, it shows whether the coordinator has a transaction.
+        wanted: partitions with records that were not added yet.
+        started_at_ms: earliest start of the coordinator's timeout; None if it has no known transaction.
+        unsettled: last adding request, if it got no response. Repeated, it shows whether the coordinator has a
+            transaction.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -45,7 +46,7 @@ class Contents:
             self.started_at_ms = self._clock.now_ms()
 
     def has(self, partition: TopicPartition) -> bool:
-        """Return whether the partition was added; add it to `wanted` if not."""
+        """Return whether the partition was added; if not, add it to `wanted`."""
         if partition in self._partitions:
             return True
         self.wanted[partition] = None

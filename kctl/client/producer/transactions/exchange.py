@@ -1,4 +1,4 @@
-"""Exchange: one request at a time to a coordinator, retried until a final response. Owned by the network loop."""
+"""Exchange: one request at a time to a coordinator, retried until a final response. The network loop owns it."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,11 +19,11 @@ ACTIONS = {
     "TxnOffsetCommit": "commit offsets in the transaction",
     "EndTxn": "end the transaction",
 }
-"""Action of each request, for errors."""
+"""Action of each request, for error messages."""
 
 
 class TransactionRequest(NamedTuple):
-    """A request; `done` gets its response without an error, `read` returns the error of an item."""
+    """A request. `done` gets a response without an error; `read`, if given, returns the error in a response."""
 
     request: Request
     done: Callable[[Response], None]
@@ -32,11 +32,12 @@ class TransactionRequest(NamedTuple):
 
 
 class Exchange:
-    """Requests to one coordinator; `api` is in flight, or empty.
+    """Requests to one coordinator.
 
     Args:
         failed: gets an error that a retry cannot resolve, and the decision on it.
         response_lost: gets the API name of a request without a response.
+    Attributes: api: name of the request in flight, or empty.
     """
 
     def __init__(
@@ -56,11 +57,11 @@ class Exchange:
         self._response_lost = response_lost
 
     def can_send(self) -> bool:
-        """Return whether a request can be sent now; if not, work toward a connection."""
+        """Return whether a request can be sent now; if not, find the coordinator or connect."""
         return not self.api and self._clock.now_ms() >= self._pause.until_ms and self.link.ready()
 
     def send(self, asked: TransactionRequest) -> None:
-        """Send a request; after a failed attempt the caller may send it again."""
+        """Send a request. After a failed attempt, the caller may send it again."""
         self.api = asked.request.NAME
         self.link.send(asked.request, lambda answer: self._on_answer(asked, answer), asked.max_version)
 

@@ -1,6 +1,6 @@
 """TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches.
 
-Owned by the network loop. Source: KIP-98, KIP-360, KIP-890.
+The network loop owns it. Source: KIP-98, KIP-360, KIP-890.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -20,9 +20,9 @@ class TransactionalIdentity:
     """Identity of a transactional producer.
 
     Attributes:
-        needs_epoch: the next transaction must wait for a new epoch.
-        is_v2: transaction.version 2, read when a transaction begins: brokers add partitions themselves, and each end
-            brings a new epoch.
+        needs_epoch: whether the next transaction must wait for a new epoch.
+        is_v2: whether transaction.version was 2 when the transaction began. Then brokers add partitions themselves, and
+            the end of each transaction brings a new epoch.
     """
 
     def __init__(self, name: str, contents: Contents, exchange: Exchange, status: TransactionStatus) -> None:
@@ -45,7 +45,7 @@ class TransactionalIdentity:
         return None if self.is_v2 else PRODUCE_V1_VERSION
 
     def assign_producer_id(self, topic_partition: TopicPartition, sequence: PartitionSequence) -> bool:
-        """Return whether batches may be sent now; `sequence` then has the producer id."""
+        """Return whether batches may be sent now; if so, `sequence` has the current producer id."""
         if not self._status.may_send or self.needs_epoch:
             return False
         if self.is_v2:
@@ -57,7 +57,7 @@ class TransactionalIdentity:
         return True
 
     def run(self, now_ms: int) -> int:  # noqa: ARG002 (it has its own turn)
-        """Do nothing: `TransactionWork.run` requests the id."""
+        """Do nothing, because `TransactionWork.run` requests the id."""
         return FOREVER_MS
 
     def learn_version(self) -> None:
@@ -70,13 +70,13 @@ class TransactionalIdentity:
         self.needs_epoch = False
 
     def adopt_after_end(self, assigned: ProducerId) -> None:
-        """Adopt the epoch of the EndTxn response, if it has one."""
+        """Adopt the epoch in the EndTxn response, if there is one."""
         if assigned.producer_id != NO_PRODUCER_ID.producer_id:
             self.current = assigned
             self._needs_epoch_after_end = False
 
     def need_epoch_after_end(self) -> None:
-        """Request a new epoch after this transaction, unless its end brings one."""
+        """Request a new epoch after this transaction, unless the EndTxn response brings one."""
         self._needs_epoch_after_end = not self.is_v2
 
     def ended(self) -> None:

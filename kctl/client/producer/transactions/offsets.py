@@ -1,6 +1,6 @@
-"""OffsetsInTransaction: group offsets that become part of the transaction. Owned by the network loop.
+"""OffsetsInTransaction: group offsets that become part of the transaction. The network loop owns it.
 
-With the older protocol work.py first adds the group at the transaction coordinator. Source: KIP-98, KIP-447, KIP-890.
+With the older protocol, work.py first adds the group at the transaction coordinator. Source: KIP-98, KIP-447, KIP-890.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from kctl.client.requests.producer_id import ProducerId
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 
 GROUP_CONNECTION = PROMPT - 1
-"""Connection to the group coordinator; the transaction coordinator uses PROMPT."""
+"""Connection to the group coordinator; PROMPT is the connection to the transaction coordinator."""
 
 
 class OffsetsInTransaction:
-    """Offsets of the present transaction.
+    """Offsets of the current transaction.
 
     Args:
-        done: called when they are part of the transaction.
+        done: called when the offsets are part of the transaction.
         failed, response_lost: as for Exchange.
     """
 
@@ -73,7 +73,7 @@ class OffsetsInTransaction:
             self._exchange = Exchange(link, self._client.clock, backoff, self._failed, self._response_lost)
 
     def cancel(self) -> None:
-        """Discard pending offsets; a request in flight may still add them to the transaction."""
+        """Discard pending offsets. A request in flight may still add them to the transaction."""
         self._offsets, self._member = {}, None
         self._number += 1
 
@@ -94,7 +94,7 @@ class OffsetsInTransaction:
         self._groups[group_id] = None
 
     def send(self, name: str, identity: ProducerId, *, is_v2: bool) -> bool:
-        """Send pending offsets if possible; return whether they were sent."""
+        """Send pending offsets if possible; return whether a request was sent."""
         if self._member is None or self._exchange is None or not self._exchange.can_send():
             return False
         offsets, number = self._offsets, self._number

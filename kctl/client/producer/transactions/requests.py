@@ -1,7 +1,7 @@
-"""Transaction requests, and the error in each response. Pure.
+"""Functions that build transaction requests and return the error in a response. They have no side effects.
 
-Source: KIP-98, KIP-447, KIP-890. Clients use AddPartitionsToTxn up to version 3; later ones are for brokers. Version 5
-of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
+Source: KIP-98, KIP-447, KIP-890. Clients use AddPartitionsToTxn up to version 3; later versions are for brokers.
+Version 5 of TxnOffsetCommit and EndTxn, and 12 of Produce, need transaction.version 2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def add_partitions(name: str, identity: ProducerId, partitions: Iterable[TopicPa
 
 
 def add_partitions_error(response: AddPartitionsToTxnResponse, asked: Iterable[TopicPartition]) -> KafkaError | None:
-    """Return the worst error of a partition; unless all succeed, none is added."""
+    """Return the worst error of a partition. If there is one, the coordinator has added no partition."""
     found = {
         TopicPartition(topic.name, each.partition_index): each.partition_error_code
         for topic in response.results_by_topic_v3_and_below
@@ -100,14 +100,14 @@ _FATAL_FOR_RECORDS = frozenset(
 
 
 def is_fatal_for_records(error: KafkaError) -> bool:
-    """Return whether a failed record ends the producer, not only its transaction."""
+    """Return whether the error of a record ends the producer, and not only its transaction."""
     if isinstance(error, BrokerError):
         return error.code in _FATAL_FOR_RECORDS
     return isinstance(error, UnsupportedVersionError)
 
 
 def as_reported(error: KafkaError) -> KafkaError:
-    """Return the error for the application; invalid epochs mean that a newer producer has taken over."""
+    """Return the error for the application. An invalid epoch means that a newer producer has replaced this one."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
             return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)

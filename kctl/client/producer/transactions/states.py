@@ -1,6 +1,6 @@
-"""States of a transactional producer and the table of transitions. Pure.
+"""States of a transactional producer, and the table of transitions.
 
-Calls without a transition are refused, events without one ignored.
+A call without a transition is rejected; an event without a transition is ignored.
 
 Source: KIP-98; Java's TransactionManager. Differs: a failed abort or coordinator query never reopens an aborted
 transaction.
@@ -60,7 +60,7 @@ def after(state: State, step: Step) -> State | None:
 
 
 def refusal(state: State, step: Step) -> str:
-    """Return the reason why a call does not fit a state."""
+    """Return the reason why a call is not possible in a state."""
     needed = {
         Step.INIT: "it is called once, before everything else",
         Step.BEGIN: "call init_transactions() first, and end the previous transaction",

@@ -1,4 +1,4 @@
-"""TransactionStatus: state, cause and end of a producer's transaction, changed by the network loop. Pure.
+"""TransactionStatus: state, cause, and outcome of a producer's transaction, changed by the network loop.
 
 Application threads read `state` and `cause`, and check whether they may send.
 """
@@ -16,8 +16,10 @@ from kctl.client.errors import (
 from kctl.client.producer.transactions.states import State, Step, after
 
 End = Literal["committed", "aborted", "unknown", "open"]
-"""End of a transaction at close; unknown: its commit has no response; open: the broker aborts it after the timeout. The
-coordinator has aborted the transaction of a fenced producer.
+"""Outcome of a transaction at close.
+
+"unknown": its commit got no response. "open": the broker aborts it after the timeout. The coordinator has already
+aborted the transaction of a fenced producer.
 """
 
 _OPEN = frozenset({State.IN_TRANSACTION, State.COMMITTING, State.ABORTING, State.ABORTABLE_ERROR})
@@ -27,8 +29,8 @@ class TransactionStatus:
     """State of one producer's transactions.
 
     Attributes:
-        cause: error that made the transaction abortable, or the producer unusable.
-        is_end_sent: EndTxn of the present transaction was sent.
+        cause: error after which the transaction can only be aborted, or the producer can only be closed.
+        is_end_sent: whether EndTxn of the current transaction was sent.
     """
 
     def __init__(self) -> None:
@@ -37,7 +39,7 @@ class TransactionStatus:
         self.is_end_sent = False
         self.is_closing = False
         self._is_commit_in_doubt = False
-        """A commit of the present transaction was sent, and no response reported its result."""
+        """Whether a commit of the current transaction was sent, and no response reported its result."""
         self._last: End = "aborted"
         self._was_open_at_close = False
 
@@ -53,18 +55,18 @@ class TransactionStatus:
 
     @property
     def is_ending(self) -> bool:
-        """Return whether a transaction is ending; records must not linger then."""
+        """Whether a transaction is ending, so records must not linger."""
         return self.state in (State.COMMITTING, State.ABORTING)
 
     def error(self) -> KafkaError:
-        """Return the error of calls and records after the transaction or producer is lost."""
+        """Return the error for calls and records after the loss of the transaction or producer."""
         assert self.cause is not None
         if self.state is State.FATAL_ERROR:
             return FatalTransactionError(self.cause)
         return AbortableTransactionError(self.cause)
 
     def check_send(self) -> None:
-        """Raise if a record cannot be sent now; any thread.
+        """Raise an error if no record can be sent now; any thread.
 
         Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError.
         """
@@ -103,7 +105,10 @@ class TransactionStatus:
         self._was_open_at_close = self.state in _OPEN
 
     def close_outcome(self, *, is_begun: bool) -> End | None:
-        """Return the end of the transaction that was open at close; `is_begun`: the coordinator may have it."""
+        """Return the outcome of the transaction that was open at close; None if there was none.
+
+        Args: is_begun: whether the coordinator may know the transaction.
+        """
         state = self.state
         if self.is_end_sent if state is State.COMMITTING else self._is_commit_in_doubt:
             return "unknown"

@@ -1,6 +1,6 @@
-"""Transactions: decides which transaction call may begin, and the effect of errors on the transaction.
+"""Transactions: decides which transaction call may begin, and how errors affect the transaction.
 
-Owned by the network loop. Source: KIP-98, KIP-588, KIP-654.
+The network loop owns it. Source: KIP-98, KIP-588, KIP-654.
 """
 
 from random import Random
@@ -31,7 +31,7 @@ class Transactions:
         self.identity = self._work.identity
 
     def start(self, call: TransactionCall) -> None:
-        """Start a call, join it to the one in progress, or finish it with an error."""
+        """Start a call, let it wait for the same call in progress, or finish it with an error."""
         if self.status.state is State.FATAL_ERROR:
             call.finish(self.status.error())
             return
@@ -79,9 +79,9 @@ class Transactions:
             self.record_lost(outcome.error)
 
     def record_lost(self, error: KafkaError) -> None:
-        """Make the transaction abortable, as a record intended for it is missing.
+        """Make the transaction abortable, because one of its records is missing.
 
-        EndTxn follows all accepted records; a record rejected later is not part of the transaction.
+        EndTxn follows all accepted records. A record that is rejected after EndTxn is not part of the transaction.
         """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # it was never part of the transaction, or failed because of it
@@ -128,7 +128,6 @@ class Transactions:
             self._fail(error)
 
     def _fail(self, error: KafkaError) -> None:
-        """Make the transaction abortable, and end the operation in progress."""
         if self.status.state is State.ABORTING:
             self._work.contents.unsettled = None  # the request that could not be added is not part of it
         if self.status.apply(Step.FAILED):

@@ -1,8 +1,8 @@
-"""TransactionWork: requests of each transaction state, and the description of a call's wait. Owned by the network loop.
+"""TransactionWork: requests of each transaction state, and what a call waits for. The network loop owns it.
 
 Source: KIP-98, KIP-360, KIP-447, KIP-890. Differs: with transaction.version below 2, a request without a response
-requires a new epoch before the next transaction, as it could arrive later and end the wrong one; Java requests one
-after errors alone.
+requires a new epoch before the next transaction, because it could arrive later and end the wrong transaction. Java
+requests one only after errors.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from kctl.client.wording import counted
 
 
 class Records(Protocol):
-    """Records of the transaction; kept by the sender."""
+    """Records of the transaction, which the sender keeps."""
 
     @property
     def outstanding(self) -> int: ...
@@ -40,7 +40,7 @@ class Records(Protocol):
     def fail_all(self, error: KafkaError) -> None: ...
 
     def end_transaction(self, *, is_aborted: bool) -> None:
-        """Assign the records so far to an ended transaction; later flushes omit their failures."""
+        """Assign the records so far to an ended transaction; later flushes leave out their failures."""
         ...
 
 
@@ -48,7 +48,7 @@ class TransactionWork:
     """Requests for one producer's transactions.
 
     Args:
-        done: called when the work of the present state, or of offsets, is done.
+        done: called when the work of the current state, or of offsets, is done.
         failed: as for Exchange.
     """
 
@@ -170,7 +170,7 @@ class TransactionWork:
         return bool(self._records.outstanding or self.contents.wanted or self._exchange.api or self.offsets.is_pending)
 
     def _initialize(self, current: ProducerId) -> None:
-        """Request a producer id, or the next epoch. Source: KIP-360."""
+        """Request a producer id, or the next epoch of the current one. Source: KIP-360."""
         if self._exchange.can_send():
             request = init_producer_id(self._name, self._timeout_ms, current)
             self._exchange.send(TransactionRequest(request, self._on_identity))
@@ -195,7 +195,7 @@ class TransactionWork:
             self._exchange.send(self.contents.ask_for_group(self.identity.current, group, self.offsets.group_added))
 
     def _abort(self) -> None:
-        """Abort the transaction; the older protocol first waits for everything in flight."""
+        """Abort the transaction. With the older protocol, wait first for all requests in flight."""
         self.contents.wanted.clear()
         if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):
             return
@@ -239,7 +239,7 @@ class TransactionWork:
             self._done()
 
     def _on_response_lost(self, api: str) -> None:
-        """Plan a new epoch: the request may have been done, or may arrive later."""
+        """Plan a new epoch, because the request may have been done or may arrive later."""
         if api != "InitProducerId":
             self.identity.need_epoch_after_end()
         if api == "EndTxn":

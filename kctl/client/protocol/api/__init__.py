@@ -1,6 +1,6 @@
 """Declared APIs: a registry that imports the module of an API when its key is requested.
 
-The sandbox and `--trace` use the registry; the client imports the modules it needs.
+The sandbox and `--trace` use the registry; the client imports the modules that it needs.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ def api_name(api_key: int) -> str:
 
 
 def api_key_of(typed: str) -> int | None:
-    """Return the key of a declared API given by name, in any case, or by key."""
+    """Return the key of a declared API from its name, in any case, or from its number; None if there is none."""
     folded = typed.replace("_", "").replace("-", "").lower()
     return next((key for key in declared_keys() if folded in (API_NAMES[key].lower(), str(key))), None)
 

@@ -26,11 +26,11 @@ MODULES = (
     "send_future",
     "builder",
 )
-"""Modules in import order: each imports only earlier ones. setup.py compiles this list."""
+"""Modules in import order: each imports only earlier modules. setup.py compiles this list."""
 
 
 def _import_sources() -> None:
-    """Import every module from its .py file; the import system would prefer the extension."""
+    """Import every module from its .py file, because the import system would prefer the extension."""
     for name in MODULES:
         full_name = f"{__name__}.{name}"
         spec = spec_from_file_location(full_name, Path(__file__).with_name(f"{name}.py"))

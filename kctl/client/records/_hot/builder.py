@@ -17,14 +17,14 @@ from kctl.client.records.batch import BATCH_OVERHEAD_BYTES, TRANSACTIONAL, batch
 from kctl.client.records.compression import CODEC_IDS, compress
 
 MAX_RECORD_BYTES: Final = (1 << 31) - 1 - 49
-"""Largest record: the length field of a batch has 31 bits and includes 49 bytes of header."""
+"""Maximum size of a record: the length field of a batch has 31 bits and includes 49 bytes of header."""
 _NULL: Final = b"\x01"
 _ZERO: Final = b"\x00"
 _SMALL_TIMES: Final[list[bytes]] = [_ZERO + varint(number) for number in range(2048)]
-"""Prepared attributes (none) and timestamp delta of a record, by delta."""
+"""Attributes (none) and timestamp delta of a record, encoded in advance, by delta."""
 
 _NO_KEY_AND_SIZES: Final[list[bytes]] = [_NULL + varint(number) for number in range(2048)]
-"""Prepared null key and size of a value, by size."""
+"""Null key and size of a value, encoded in advance, by size."""
 
 
 def append_record(
@@ -36,8 +36,9 @@ def append_record(
     headers: Sequence[Header],
     room: i64,
 ) -> i64:
-    """Append a record to `parts`; return its size, or 0 without appending if it exceeds `room`. Raises:
-    RecordTooLargeError.
+    """Append a record to `parts`; return its size, or 0 without appending if it exceeds `room`.
+
+    Raises: RecordTooLargeError: the record exceeds MAX_RECORD_BYTES.
     """
     if 0 <= timestamp_delta < 2048:
         timestamp_bytes = _SMALL_TIMES[timestamp_delta]
@@ -101,10 +102,10 @@ class RecordBatchBuilder:
 
     Args:
         compression: none, gzip, snappy, lz4, or zstd.
-        level: of the codec, None for its default; snappy has none.
+        level: compression level; None for the default of the codec. snappy has no levels.
         batch_size_bytes: batch.size.
         producer_id, producer_epoch, base_sequence, transactional: see set_producer_state().
-        expected_ratio: assumed compressed over plain size; 1.0 never exceeds the limit.
+        expected_ratio: assumed ratio of compressed to plain size; with 1.0, the batch never exceeds its limit.
     """
 
     __slots__ = (
@@ -152,7 +153,7 @@ class RecordBatchBuilder:
     def set_producer_state(
         self, producer_id: int, producer_epoch: int, base_sequence: int, transactional: bool = False
     ) -> None:
-        """Set the idempotent or transactional producer; allowed until and between calls of build()."""
+        """Set the idempotent or transactional producer; allowed before and after build(), which can be called again."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.base_sequence = base_sequence
@@ -165,7 +166,9 @@ class RecordBatchBuilder:
 
         The first record always fits. Key and value are not copied until build().
 
-        Raises: LocalProtocolError: after build(). RecordTooLargeError: more than a batch can express.
+        Raises:
+            LocalProtocolError: the batch is built.
+            RecordTooLargeError: the record is too large for any batch.
         """
         if self._body is not None:
             raise LocalProtocolError("the batch is built: it takes no more records")
@@ -224,8 +227,9 @@ class RecordBatchBuilder:
         return end - first
 
     def set_records(self, records: bytes, count: i64, timestamp_ms: i64) -> None:
-        """Set all records as encoded by encode_lines(), with one timestamp. Raises: LocalProtocolError: the batch
-        has records.
+        """Set all records, as encoded by encode_lines(), with one timestamp.
+
+        Raises: LocalProtocolError: the batch already has records.
         """
         if self._body is not None or self.record_count > 0:
             raise LocalProtocolError("the batch has records already")
@@ -237,9 +241,9 @@ class RecordBatchBuilder:
         self.max_timestamp_ms = timestamp_ms
 
     def _append_values(self, values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64) -> i64:
-        """Append rows like try_append(), in half as many parts; return their number.
+        """Append rows without keys as try_append() does, but with fewer parts; return their number.
 
-        Requires an earlier record. Stops at a row that is null, not small, or does not fit.
+        The batch must have a record already. Stops at a row that is null, not small, or does not fit.
         """
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
@@ -279,7 +283,7 @@ class RecordBatchBuilder:
     def _append_keyed(
         self, keys: list[bytes | None], values: list[bytes | None], first: i64, end: i64, timestamp_ms: i64
     ) -> i64:
-        """Append rows with keys as _append_values()."""
+        """Append rows with keys as _append_values() does."""
         timestamp_delta = timestamp_ms - self.base_timestamp_ms
         if self._body is not None or not 0 <= timestamp_delta < 2048 or timestamp_ms < 0:
             return 0
@@ -319,7 +323,6 @@ class RecordBatchBuilder:
         return at - first
 
     def _took(self, count: i64, number: i64, room: i64, timestamp_ms: i64) -> None:
-        """Count the appended rows, and append the header count of the last one."""
         if count > 0:
             self._parts.append(_ZERO)
             self._records_bytes += self._room - room
@@ -330,7 +333,7 @@ class RecordBatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """Size of the batch: exact without compression or after build(), otherwise by the expected ratio."""
+        """Size of the batch: exact without compression or after build(), otherwise estimated."""
         if self._body is not None:
             return BATCH_OVERHEAD_BYTES + len(self._body)
         if self.compression == "none":
@@ -343,7 +346,7 @@ class RecordBatchBuilder:
 
     @property
     def ratio(self) -> float:
-        """Compressed over plain size of the records; 1.0 before build()."""
+        """Ratio of compressed to plain size of the records; 1.0 before build()."""
         if self._body is None or self._records_bytes == 0:
             return 1.0
         return len(self._body) / self._records_bytes
@@ -362,14 +365,15 @@ class RecordBatchBuilder:
         return body
 
     def build(self) -> bytes:
-        """Return the batch with CRC and base offset 0; only the first call compresses. Raises: LocalProtocolError:
-        no records.
+        """Return the batch with its CRC and base offset 0; only the first call compresses.
+
+        Raises: LocalProtocolError: the batch has no records.
         """
         head, body = self.build_pieces()
         return head + body
 
     def build_pieces(self) -> tuple[bytes, bytes]:
-        """Return header and records of build(), not joined."""
+        """Return header and records of build() separately."""
         if self.record_count == 0:
             raise LocalProtocolError("a batch without records")
         body = self._compressed()

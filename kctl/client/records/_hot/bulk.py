@@ -1,6 +1,6 @@
 """Loops that cost a few nanoseconds for each record: plain records to values or columns, lines to records.
 
-bulk.c is the same in C. Other records (damage, long numbers) are left to the cursor.
+A plain record has no damage and no long numbers; the cursor reads other records. bulk.c has the same functions in C.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kctl.client.records._hot.plain_record import plain_record, plain_values
 from kctl.client.records._hot.varint import varint
 
 _LARGEST_END: Final = (1 << 31) - 1
-"""Largest end offset of an entry in a column."""
+"""Maximum end of an entry in a column."""
 
 
 def take_values(
@@ -30,11 +30,10 @@ def take_values(
 
     Args:
         pos, limit: start of the next record, and end of the last record of the batch.
-        first_delta, end_delta: accepted offset deltas; the first record outside ends the loop.
+        first_delta, end_delta: accepted range of offset deltas; the first record outside ends the loop.
         most: maximum number of records.
-        left: records left in the batch. The last one is not read if more bytes follow it.
+        left: number of unread records in the batch. The last record is not read if more bytes follow it.
         null: replacement for null values.
-
     Returns: (output, number of records, position after them, offset delta of the last one or `first_delta - 1`).
     """
     values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
@@ -62,12 +61,11 @@ def take_columns(
     """Append plain records from `pos` on to columns.
 
     Args:
-        pos to most: as of `take_values`.
-        room: bytes of contents; the record that uses it up is the last one.
-        ends_at_headers: stop at a record with headers.
-        base_ms, is_fixed: base of the timestamp deltas, or the timestamp of all records if fixed.
-        offsets, times: signed 64-bit numbers.
-
+        pos, limit, first_delta, end_delta, most: as for `take_values`.
+        room: maximum size of keys and values; the record that reaches it is the last one.
+        ends_at_headers: whether to stop at a record with headers.
+        base_ms, is_fixed: base of the timestamp deltas; if `is_fixed`, the timestamp of all records.
+        offsets, times: columns of signed 64-bit numbers.
     Returns: (number of records, position after them, offset delta of the last one or `first_delta - 1`, room left).
     """
     limit = min(limit, len(buf))
@@ -97,7 +95,7 @@ def take_columns(
 
 
 def _wrapped(number: int) -> int:
-    """Return the number modulo 2^64 as a signed number, as Java adds."""
+    """Return the number modulo 2^64 as a signed number; Java's addition does the same."""
     return ((number + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
@@ -115,13 +113,12 @@ def measure_lines(data: bytes, delimiter: bytes) -> tuple[int, int, int]:
 def encode_lines(
     begun: bytes, data: bytes, at: int, end: int, delimiter: bytes, room: int, most: int
 ) -> tuple[bytes, int, int]:
-    """Encode lines of `data[at:end]`, which each end with the delimiter, as records that have only a value.
+    """Encode the lines of `data[at:end]`, which each end with the delimiter, as records with only a value.
 
     Args:
         begun: prefix of the first line.
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
-
     Returns: (records, their number, position after the last encoded line).
     """
     _check(delimiter)
@@ -145,7 +142,7 @@ def encode_lines(
 
 
 def part_of(data: bytes, start: int, end: int) -> bytes:
-    """Return `data[start:end]`, which must exist; in C an object that lends the bytes without a copy."""
+    """Return `data[start:end]`, which must exist. In C, the result refers to the bytes without a copy."""
     return data[start:end]
 
 

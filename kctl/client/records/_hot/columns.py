@@ -11,24 +11,23 @@ from kctl.client.records._hot.record import CREATE_TIME, HEADER_BYTES, LOG_APPEN
 from kctl.client.records._hot.varint import FieldError
 
 TIMESTAMP_TYPE_IDS: Final[dict[str, int]] = {CREATE_TIME: 0, LOG_APPEND_TIME: 1}
-"""Kafka's number of each timestamp type; -1 for messages without timestamps."""
+"""Kafka's number of each timestamp type; messages without timestamps have -1."""
 
 _SINGLY: Final = 16
-"""Number of records read one by one after one that is not plain: the next ones probably are not plain either."""
+"""Number of records to read one by one after a record that is not plain, because the next are probably not plain."""
 
 
 @final
 class Columns:
-    """Columns with an entry for each record. Unwanted columns are None; unwanted headers are an empty list.
+    """Columns with an entry for each record. Unwanted columns are None, unwanted headers an empty list.
 
     Args:
         keys, values, timestamps, headers: whether the column is wanted.
         room_bytes: size of keys, values, and headers at which the columns are full.
-
     Attributes:
-        keys, values: as `filled.FilledParts`.
+        keys, values: columns in the form of `filled.FilledParts`.
         offsets, timestamps_ms: signed 64-bit numbers.
-        headers: as in a record; None for records without headers.
+        headers: headers of each record; None for records without headers.
         type_runs: (Kafka's number of the timestamp type, first row with that type).
     """
 

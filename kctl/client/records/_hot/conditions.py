@@ -36,10 +36,10 @@ class Condition:
     """A condition on one part of a record.
 
     Args:
-        subject: one of SUBJECT_NAMES. One matching header is enough. Null is searched as an empty value.
-        search: returns None for bytes that do not match, like the `search` of a pattern.
-        negated: invert the result.
-        header_name: name of the headers that a `named_header` condition searches.
+        subject: one of SUBJECT_NAMES. One matching header is enough; null is searched as an empty value.
+        search: returns None for bytes that do not match, as the method `search` of a pattern does.
+        negated: whether to invert the result.
+        header_name: name of the headers to search, for the subject `named_header`.
     """
 
     def __init__(

@@ -17,28 +17,30 @@ from kctl.client.records._hot.record import LOG_APPEND_TIME, BatchInfo
 from kctl.client.records._hot.varint import FieldError, size_field, varint_rest, varlong_rest
 
 LARGE_BYTES: Final = 512
-"""Average record size from which writing values in place is faster than copying them."""
+"""Average record size from which it is faster to write values in place than to copy them."""
 HALF_RANGE: Final = 1 << 62
-"""Two numbers within this range have a 64-bit sum."""
+"""The sum of two numbers within this range has 64 bits."""
 
 
 def wrapped_sum(base: int, delta: int) -> int:
-    """Return the sum as a signed 64-bit integer that wraps as in Java."""
+    """Return the sum as a signed 64-bit integer that overflows as in Java."""
     return ((base + delta + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)
 
 
 @final
 @mypyc_attr(acyclic=True)
 class RecordCursor:
-    """Positions in `buf` of the fields of one record after another.
+    """Positions of the fields of the current record in `buf`; advance() moves to the next record.
 
     Args:
         pos, limit: start and end of the records in `buf`.
-        start_offset, stop_offset: records before the first and from the second on are left out.
-        origin: position in `buf` from which errors count; -1: `buf` was decompressed.
+        start_offset, stop_offset: half-open range of the offsets to return.
+        origin: position in `buf` from which errors count bytes; -1 if `buf` was decompressed.
 
-    Attributes: `given`: records that advance() returned, minus `left_out`; `left_out`: records dropped by leave_out();
-    `is_stopped`: the stop offset was reached.
+    Attributes:
+        given: number of returned records, without `left_out`.
+        left_out: number of records that leave_out() dropped.
+        is_stopped: whether the stop offset was reached.
     """
 
     __slots__ = (
@@ -101,7 +103,7 @@ class RecordCursor:
         self._half_range: i64 = HALF_RANGE if -HALF_RANGE <= base < HALF_RANGE else 0
 
     def advance(self) -> bool:
-        """Move to the next wanted record; return False if none is left. Raises CorruptBatchError."""
+        """Move to the next wanted record; return False if none is left. Raises: CorruptBatchError."""
         try:
             while self._left > 0:
                 if not self._parse():
@@ -118,7 +120,8 @@ class RecordCursor:
     def take_values(self, most: i64, separator: bytes, null: bytes) -> tuple[bytes, int]:
         """Move past up to `most` plain records; return their values, each followed by the separator, and their number.
 
-        Leaves other records to advance(), and a last one with bytes after it. Only the offset of the last is set.
+        advance() must read other records, and a last record that bytes follow. Of the fields, only the offset of the
+        last record is set.
         """
         first, end = self._plain_deltas()
         left = self._left
@@ -133,7 +136,7 @@ class RecordCursor:
         return self._left > 0 and self._limit - self._pos >= self._left * LARGE_BYTES
 
     def place_values(self, most: i64, separator: bytes, null: bytes) -> tuple[ValuePlaces, int]:
-        """Move past plain records as take_values(); return the places of their values and their number."""
+        """Move past plain records as take_values() does; return the places of their values and their number."""
         first, end = self._plain_deltas()
         left = self._left
         places, taken, pos, delta = place_values(
@@ -152,9 +155,9 @@ class RecordCursor:
         offsets: bytearray,
         times: bytearray | None,
     ) -> tuple[int, int]:
-        """Append plain records to columns, except the last of the batch; return their number and the room left.
+        """Append plain records, except the last of the batch, to columns; return their number and the remaining room.
 
-        Args: as of `bulk.take_columns`.
+        Args: as for `bulk.take_columns`.
         """
         first, end = self._plain_deltas()
         batch = self.batch
@@ -201,7 +204,7 @@ class RecordCursor:
 
     @property
     def next_offset(self) -> int:
-        """Offset after the last record returned or left out; valid after the first."""
+        """Offset after the last record that was returned or left out; valid after the first record."""
         return self.offset + 1
 
     @property
@@ -210,11 +213,10 @@ class RecordCursor:
 
     @property
     def is_done(self) -> bool:
-        """Return whether every record was read, without reaching the stop offset."""
+        """Whether every record was read, and the stop offset was not reached."""
         return self._left == 0
 
     def _parse(self) -> bool:
-        """Read the record at `_pos`; return False and stay if it is beyond the stop offset."""
         buf = self.buf
         size, pos = size_field(buf, self._pos, self._limit)
         if size < 0:
@@ -258,7 +260,6 @@ class RecordCursor:
         return True
 
     def _absolute_time(self, delta: i64) -> i64:
-        """Return the batch's timestamp if the broker set it, otherwise the record's."""
         batch = self.batch
         if self._fixed_time:
             return batch.max_timestamp_ms
@@ -268,7 +269,7 @@ class RecordCursor:
         return wrapped_sum(batch.base_timestamp_ms, delta)
 
     def _check(self, headers_at: i64, end: i64, delta: i64) -> None:
-        """Raise FieldError unless record and batch end correctly and offsets ascend."""
+        """Raise FieldError unless record and batch end at the right byte, and offsets ascend."""
         if headers_at >= end:
             raise FieldError("the fields go beyond the end of the record")
         if self.buf[headers_at] == 0 and headers_at + 1 != end:
@@ -289,7 +290,7 @@ class RecordCursor:
         return self.buf[self.value_at : self.value_at + self.value_size]
 
     def raw_headers(self) -> bytes:
-        """Return the header section; empty without headers."""
+        """Return the encoded headers; empty if there are none."""
         if self.buf[self.headers_at] == 0:
             return b""
         return self.buf[self.headers_at : self.end]

@@ -1,4 +1,4 @@
-"""Records of a batch as objects, values, or output bytes by a plan."""
+"""Records of a batch as objects, as values, or as output bytes in the format of a plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_values(
 ) -> None:
     """Append the values of up to `limit` records to `out`, each followed by the separator.
 
-    Args: in_place: large values may be appended as places in the batch.
+    Args: in_place: whether large values may be appended as places in the batch.
     """
     while limit > 0:
         values: bytes | ValuePlaces
@@ -86,16 +86,16 @@ FIELD_NAMES: Final = (*_RECORD_FIELDS, *_BATCH_FIELDS)
 
 _PART_BYTES: Final[i64] = 1024 * 1024
 MOST_JSON_BYTES: Final[i64] = 96 * 1024 * 1024
-"""Largest JSON of a key, value, or header. By default, kctl decompresses batches of up to 64 MiB."""
+"""Maximum JSON size of a key, value, or header. By default, kctl decompresses batches of up to 64 MiB."""
 
 
 @final
 class QuotedText:
-    """Converter of bytes to a JSON string. Bytes without escapes, as in most text, are only quoted.
+    """Converter of bytes to a JSON string. Bytes that need no escapes, as in most text, are only quoted.
 
     Args:
         escape: returns the JSON of bytes with control characters, DEL, or non-ASCII characters.
-        most_bytes: largest JSON in parts; an escape has up to six bytes for one.
+        most_bytes: maximum size of the JSON; an escape has up to six bytes for one.
         part_bytes: bytes of input for each part.
     """
 
@@ -117,9 +117,9 @@ class QuotedText:
         return self._escape(data)
 
     def parts(self, data: bytes, first: i64, limit: i64) -> list[bytes]:
-        """Return the JSON of `data[first:limit]` in parts, not to copy the whole; empty if it is not text.
+        """Return the JSON of `data[first:limit]` in parts, without a copy of the whole; empty if it is not text.
 
-        Raises: FieldError: the JSON exceeds the limit.
+        Raises: FieldError: the JSON is larger than `most_bytes`.
         """
         found = [b'"']
         at: i64 = first
@@ -152,9 +152,10 @@ class OutputField:
 
     Args:
         name: one of FIELD_NAMES. `count` numbers the returned records from 1.
-        convert: returns the output of bytes or None (key, value), of a tuple of headers, or of a string or number.
-            By default strings and numbers are written plainly, headers as `name=value,...`.
-        null: output for a null key or value, or for no headers, instead of `convert` and of the plan's null.
+        convert: function that returns the output for bytes or None (key, value), a tuple of headers, a string, or a
+            number. By default, strings and numbers are written plainly, headers as `name=value,...`.
+        null: output for a null key or value, or for no headers, in place of the result of `convert` and the plan's
+            null.
     """
 
     def __init__(self, name: str, convert: Callable[[Any], bytes] | None = None, null: bytes | None = None) -> None:
@@ -167,7 +168,10 @@ class OutputField:
 
 @final
 class Step:
-    """A field by its code, and the literal before it; `is_number`: written by `head_of` and `_LAST_DIGITS`."""
+    """A field by its code, and the literal before it.
+
+    Attributes: is_number: whether `head_of` and `_LAST_DIGITS` write the field.
+    """
 
     def __init__(
         self, before: bytes, code: i64, convert: Callable[[Any], bytes] | None = None, null: bytes | None = None
@@ -182,7 +186,7 @@ class Step:
         self._head = b""
 
     def head_of(self, thousands: i64) -> bytes:
-        """Return the literal and a number without its last three digits; cached."""
+        """Return the literal and a number without its last three digits; the last result is cached."""
         if thousands != self._thousands:
             self._thousands = thousands
             self._head = self.before + str(thousands).encode()
@@ -199,7 +203,7 @@ class OutputPlan:
     Args:
         parts: literal bytes and fields, in the order of output.
         null: output for a null key, value, or header value.
-        conditions: a record is left out unless all of them hold.
+        conditions: conditions that all must hold; otherwise the record is left out.
     """
 
     def __init__(
@@ -211,9 +215,9 @@ class OutputPlan:
         self.value_separator: bytes | None = None if self.conditions else _value_separator(self.parts)
 
     def steps_for(self, batch: BatchInfo) -> tuple[list[Step], bytes]:
-        """Return the fields that differ between records of the batch, and the literal after the last.
+        """Return the fields that differ between records of the batch, and the literal after the last field.
 
-        Other fields become literals. The last literal is also part of the first.
+        Other fields become literals. The literal after the last field is also included in the first step.
         """
         steps: list[Step] = []
         literal = b""
@@ -233,7 +237,7 @@ class OutputPlan:
 
 
 def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
-    """Return the literal after each value if the plan has only values, such as `%v\\n`."""
+    """Return the literal after each value if the plan has only values, such as `%v\\n`; otherwise None."""
     if not parts or len(parts) > 2:
         return None
     first = parts[0]
@@ -244,18 +248,21 @@ def _value_separator(parts: list[bytes | OutputField]) -> bytes | None:
 
 
 _MOST_READ_BYTES: Final[i64] = 1024 * 1024
-"""Bytes of records after which output is returned; the output may be ten times as large."""
+"""Size of records after which output is returned; the output may be ten times as large."""
 _BLOCK_RECORDS: Final = 64
-"""Number of records whose pieces are joined together: `bytes.join` needs 80 bytes for a piece, which should fit in
-caches.
+"""Number of records whose pieces are joined together.
+
+`bytes.join` needs 80 bytes per piece, which should fit in caches.
 """
 
 
 def read_output(cursor: RecordCursor, plan: OutputPlan, out: list[bytes], limit: i64, count: i64) -> None:
-    """Append the output of up to `limit` records to `out`; `count` records were returned before.
+    """Append the output of up to `limit` records to `out`.
 
-    Stops after `_MOST_READ_BYTES`. Large values are several parts. A FieldError of conditions and converters becomes a
-    CorruptBatchError with its cause.
+    Stops after `_MOST_READ_BYTES`. Large values are several parts. A FieldError of a condition or converter becomes a
+    CorruptBatchError.
+
+    Args: count: number of records returned before.
     """
     steps, tail = plan.steps_for(cursor.batch)
     conditions, null = plan.conditions, plan.null
@@ -330,7 +337,7 @@ def _headers(cursor: RecordCursor) -> tuple[Header, ...]:
 
 
 def _passed(cursor: RecordCursor, problem: str, cause: BaseException | None = None) -> CorruptBatchError:
-    """Return the error for the current record, which is skipped: reading can continue after it."""
+    """Return the error for the current record; reading can continue after it."""
     resume_offset = cursor.next_offset
     problem = f"offset {cursor.offset}: {problem}"
     cursor.give_back()

@@ -1,4 +1,4 @@
-"""Growing columns, filled entry by entry; bulk.py appends many. Byte order is native, as in Arrow."""
+"""Columns to which entries are appended, one by one or (in bulk.py) many. The byte order is native, as in Arrow."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from kctl.client.records._hot.native_types import i64
 
 FilledParts = tuple[bytearray, bytearray, bytearray]
-"""Contents of a column's entries, their ends, and a byte for each entry that is 0 for null."""
+"""Contents of all entries, the end of each entry, and a byte for each entry that is 0 for null."""
 PackedParts = tuple[memoryview, memoryview, memoryview | None, int]
-"""A fixed column: contents, ends, a bitmap of entries that are not null, and the bit of the first entry."""
+"""A complete column: contents, ends, a bitmap of entries that are not null, and the bit of the first entry."""
 END_BYTES: Final = 4
-"""Size of an end, a signed number. The ends start with the start of the first entry."""
+"""Size of an end, a signed number. The first end is the start of the first entry."""
 _BYTE_ORDER: Final = sys.byteorder
 
 

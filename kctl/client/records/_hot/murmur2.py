@@ -11,7 +11,7 @@ from kctl.client.records._hot.native_types import i64
 
 _SEED: Final = 0x9747B28C
 _M: Final = 0x5BD1E995
-"""Multiplier below 2^31: its product with 32 bits has 63 bits."""
+"""Multiplier below 2^31, whose product with 32 bits has at most 63 bits."""
 _MASK: Final = 0xFFFFFFFF
 
 
@@ -50,7 +50,7 @@ def partition_of_key(key: bytes, partition_count: int) -> int:
 
 
 def partitions_of_keys(keys: list[bytes | None], first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-    """Return the partitions of rows; `other` for rows without a key."""
+    """Return the partition of each row; rows without a key get `other`."""
     found: list[int] = []
     for at in range(first, end):
         key = keys[at]

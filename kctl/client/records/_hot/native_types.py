@@ -1,5 +1,6 @@
-"""Types for mypyc: `i64`, a machine integer, and `mypyc_attr`, flags of a class. Not compiled: at run time `int` and
-a decorator without effect.
+"""Types for mypyc: `i64`, a machine integer, and `mypyc_attr`, flags of a class.
+
+This module is not compiled: at run time, they are `int` and a decorator without effect.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """Packed columns: entries adjacent in one buffer, as in Arrow, encoded as records. packed.c is the same in C.
 
-All functions raise ValueError if rows do not exist, or ends are incomplete or outside the contents.
+All functions raise ValueError if rows do not exist, or if ends are incomplete or outside the contents.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _rows(values: PackedParts, keys: PackedParts | None) -> tuple[list[bytes | N
 
 
 def measure_packed(values: PackedParts, keys: PackedParts | None) -> int:
-    """Return the size of the largest row; -1 without rows."""
+    """Return the size of the largest row (key and value), or -1 without rows."""
     found, found_keys = _rows(values, keys)
     if found_keys is None:
         found_keys = [None] * len(found)
@@ -60,7 +60,6 @@ def encode_packed(
     Args:
         room: maximum size of the records; the first one may exceed it.
         most: maximum number of records.
-
     Returns: (records, their number).
     """
     found, found_keys = _rows(values, keys)
@@ -79,10 +78,10 @@ def encode_packed(
 def divide_packed(
     values: PackedParts, keys: PackedParts, first: int, end: int, partitions: int
 ) -> list[tuple[int, bytes, int, int]] | None:
-    """Divide rows by the partitions of their keys; None if a row has no key.
+    """Divide rows by the partitions of their keys.
 
-    Returns: (partition, records as of `encode_packed`, their number, size of their keys and values) for each partition
-        with rows.
+    Returns: for each partition with rows, (partition, records as from `encode_packed`, their number, size of their keys
+        and values). None if a row has no key.
     """
     found, found_keys = _entries(values), _entries(keys)
     if not 0 <= first <= end <= min(len(found), len(found_keys)) or partitions < 1:
@@ -109,7 +108,7 @@ def _entry(content: bytes | None) -> bytes:
 
 
 def raise_registers(registers: bytearray, keys: PackedParts, bits: int) -> None:
-    """Add keys to the 2**bits registers of a HyperLogLog, by the 31 bits of murmur2 that choose partitions."""
+    """Add keys to the 2**bits registers of a HyperLogLog, by the 31 bits of murmur2 that also choose partitions."""
     if not 1 <= bits <= 30 or len(registers) != 1 << bits:
         raise ValueError("registers of another size")
     for key in _entries(keys):

@@ -1,6 +1,6 @@
 """ValuePlaces: large values of plain records in a batch, written to a descriptor without a copy.
 
-places.c is the same in C. On Windows, parts are written one by one.
+places.c has the same functions in C. On Windows, parts are written one by one.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Final, final
 from kctl.client.records._hot.plain_record import plain_values
 
 _AT_ONCE: Final = 1024 if hasattr(os, "writev") else 1
-"""Parts for one system call. POSIX guarantees 16; all systems accept this number."""
+"""Number of parts for one system call. POSIX guarantees 16, but all systems accept this number."""
 
 
 @final
 class ValuePlaces:
-    """Byte ranges, partly written; the length is the number of bytes left."""
+    """Byte ranges to write; the length is the number of bytes that are not written yet."""
 
     def __init__(self, parts: Iterable[memoryview]) -> None:
         self._parts = deque(part for part in parts if len(part))
         self._left_bytes = sum(map(len, self._parts))
 
     def write_some(self, descriptor: int) -> None:
-        """Write as many bytes as one system call accepts. Raises: as os.writev()."""
+        """Write as many bytes as one system call accepts. Raises: OSError: as os.writev()."""
         at_once = list(islice(self._parts, _AT_ONCE))
         if not at_once:
             return
@@ -57,7 +57,7 @@ def place_values(
     separator: bytes,
     null: bytes,
 ) -> tuple[ValuePlaces, int, int, int]:
-    """Return the places of the values of plain records. Args, Returns: as of `bulk.take_values`."""
+    """Return the places of the values of plain records. Args, Returns: as for `bulk.take_values`."""
     values, pos, last = plain_values(buf, pos, limit, first_delta, end_delta, most, left)
     view, behind, instead = memoryview(buf), memoryview(separator), memoryview(null)
     parts = (part for at, size in values for part in (instead if size < 0 else view[at : at + size], behind))

@@ -1,4 +1,4 @@
-"""Plain records, without damage or long numbers; the cursor handles others. numbers.h is the same in C."""
+"""Plain records, which have no damage and no long numbers; the cursor reads others. numbers.h is the same in C."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Final
 from kctl.client.records._hot.varint import short_number
 
 _TIMESTAMP_BYTES: Final = 9
-"""Length of a timestamp delta that is not plain; shorter varints cannot exceed 64 bits."""
+"""Length from which a timestamp delta is not plain; shorter varints cannot exceed 64 bits."""
 
 
 def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, int, int, int] | None:
-    """Return (offset delta, timestamp delta, key position, key size, value position, value size, end); None if not
-    plain.
+    """Return (offset delta, timestamp delta, key position, key size, value position, value size, end).
+
+    Returns: None if the record is not plain.
     """
     size, pos = short_number(buf, pos, limit)
     if size < 0 or size > limit - pos:
@@ -43,7 +44,7 @@ def plain_record(buf: bytes, pos: int, limit: int) -> tuple[int, int, int, int, 
 def plain_values(
     buf: bytes, pos: int, limit: int, first_delta: int, end_delta: int, most: int, left: int
 ) -> tuple[list[tuple[int, int]], int, int]:
-    """Return (position, size) of the values of plain records; the size of null is -1. Args: as of `bulk.take_values`.
+    """Return (position, size) of the values of plain records; null has size -1. Args: as for `bulk.take_values`.
 
     Returns: (values, position after the records, offset delta of the last one or `first_delta - 1`).
     """

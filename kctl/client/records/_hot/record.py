@@ -21,10 +21,10 @@ NO_TIMESTAMP_TYPE: Final = "none"
 @final
 @mypyc_attr(acyclic=True)
 class BatchInfo:
-    """Contents of a batch header; for versions 0 and 1, of a message or wrapper message.
+    """Contents of a batch header; in versions 0 and 1, of a message or wrapper message.
 
-    Attributes: as in Kafka's record format; `max_timestamp_ms` is the log append time if `timestamp_type` is
-    LOG_APPEND_TIME.
+    Attributes: as in Kafka's record format. `max_timestamp_ms` is the log append time if `timestamp_type` is
+        LOG_APPEND_TIME.
     """
 
     __slots__ = (
@@ -112,7 +112,7 @@ class BatchInfo:
         )
 
     def damaged(self, cause: str, position: str) -> CorruptBatchError:
-        """Return the error for a record at a `position`: byte and buffer, as text."""
+        """Return the error for a damaged record. Args: position: text with the byte and the buffer."""
         return CorruptBatchError(
             f"{self.topic}-{self.partition}, batch at offset {self.base_offset}, {position}: {cause}",
             topic=self.topic,
@@ -122,7 +122,10 @@ class BatchInfo:
 
 
 MOST_HEADERS: Final[i64] = 100_000
-"""Most headers of a record. In a batch, a header may have less than two bytes; in memory it has `HEADER_BYTES`."""
+"""Maximum number of headers of a record.
+
+In a batch, a header may have less than two bytes, but in memory it has `HEADER_BYTES`.
+"""
 HEADER_BYTES: Final[i64] = 200
 """Memory overhead of a header: a tuple, a string, bytes, and references."""
 
@@ -132,8 +135,9 @@ HEADER_BYTES: Final[i64] = 200
 class Record:
     """A record of a topic.
 
-    Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded on first access), `batch`, and through it
-    `topic`, `partition`, `leader_epoch`, `timestamp_type`. Null is None and differs from empty. Equality ignores
+    Attributes: `offset`, `timestamp_ms`, `key`, `value`, `headers` (decoded on first access), and `batch`, which
+        provides
+    `topic`, `partition`, `leader_epoch`, and `timestamp_type`. Null is None and differs from empty. Equality ignores
     `batch`. `Record.of` creates records for tests.
     """
 
@@ -148,7 +152,7 @@ class Record:
         value: bytes | None,
         raw_headers: bytes | tuple[Header, ...],
     ) -> None:
-        """Args: raw_headers: the header section of the batch, or decoded headers."""
+        """Args: raw_headers: encoded headers of the batch, or decoded headers."""
         self.batch = batch
         self.offset = offset
         self.timestamp_ms = timestamp_ms
@@ -190,7 +194,6 @@ class Record:
         )
 
     def _has_equal_headers(self, other: Record) -> bool:
-        """Return whether headers are equal; damaged ones by their bytes."""
         mine, others = self._headers, other._headers
         if isinstance(mine, bytes) and isinstance(others, bytes):
             return mine == others or self.headers == other.headers
@@ -200,7 +203,7 @@ class Record:
         return hash((self.batch.topic, self.batch.partition, self.offset))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Support pickle and copy; records of one batch still share it."""
+        """Support pickle and copy; the records of one batch still share it."""
         return Record, (self.batch, self.offset, self.timestamp_ms, self.key, self.value, self._headers)
 
     @property
@@ -225,8 +228,7 @@ class Record:
     def headers(self) -> tuple[Header, ...]:
         """Headers in order, including duplicates and nulls.
 
-        Raises CorruptBatchError if the bytes of the headers are damaged.
-
+        Raises: CorruptBatchError: the bytes of the headers are damaged.
         Differs: names that are not UTF-8 keep their bytes (surrogateescape); Java replaces them.
         """
         headers = self._headers
@@ -243,7 +245,7 @@ class Record:
 
 
 def parse_headers(raw: bytes) -> tuple[Header, ...]:
-    """Decode a header section. Raises IndexError or FieldError if it is damaged."""
+    """Decode headers. Raises: IndexError, FieldError: the bytes are damaged."""
     if not raw:
         return ()
     limit: i64 = len(raw)

@@ -1,4 +1,4 @@
-"""Rows: records as columns, measured and divided before encoding by builder.py."""
+"""Rows: records as columns, which are measured and divided before builder.py encodes them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kctl.client.records._hot.record import Header
 
 FIRST_TIMESTAMP_MS: Final = -(1 << 63)
 LAST_TIMESTAMP_MS: Final = (1 << 63) - 1
-"""Bounds of timestamps: brokers store any signed 64-bit number."""
+"""Bounds of timestamps; brokers store any signed 64-bit number."""
 
 _SHORT_KEY_BYTES: Final = 24
 _SAMPLE: Final = 4
 _LONG_BYTES: Final = 300
-"""Average size of the first _SAMPLE parts from which a search for each delimiter is faster than bytes.split."""
+"""Average size of the first _SAMPLE parts from which searching for each delimiter is faster than bytes.split."""
 
 
 @final
@@ -25,9 +25,9 @@ class Rows:
     """Columns of equal length.
 
     Args:
-        keys, headers: None if no row has one.
-        headers_bytes: upper bound of the headers of each row.
-        timestamps_ms: of each row; None if all have `timestamp_ms`.
+        keys, headers: columns; None if no row has one.
+        headers_bytes: maximum encoded size of each row's headers.
+        timestamps_ms: timestamp of each row; None if all have `timestamp_ms`.
     """
 
     __slots__ = ("headers", "headers_bytes", "keys", "timestamp_ms", "timestamps_ms", "values")
@@ -50,18 +50,18 @@ class Rows:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether rows have only key and value, and share one timestamp."""
+        """Whether rows have only key and value, and share one timestamp."""
         return self.headers is None and self.timestamps_ms is None
 
     def size_bytes(self, first: i64, end: i64, overhead_bytes: i64) -> int:
-        """Return the size of rows, with `overhead_bytes` for each."""
+        """Return the total size of the rows, with `overhead_bytes` added for each."""
         total_bytes: i64 = 0
         for at in range(first, end):
             total_bytes += overhead_bytes + self._content_bytes(at)
         return total_bytes
 
     def count_filling(self, first: i64, end: i64, overhead_bytes: i64, room_bytes: i64) -> int:
-        """Return the number of rows that use up the room; the last one may exceed it."""
+        """Return how many rows use up the room; the last one may exceed it."""
         for at in range(first, end):
             room_bytes -= overhead_bytes + self._content_bytes(at)
             if room_bytes <= 0:
@@ -80,7 +80,7 @@ class Rows:
         return size_bytes
 
     def partitions(self, first: i64, end: i64, partition_count: i64, other: int) -> list[int]:
-        """Return the partition of each row's key; `other` for rows without a key."""
+        """Return the partition of each row by its key; rows without a key get `other`."""
         if self.keys is None:
             return [other] * (end - first)
         return partitions_of_keys(self.keys, first, end, partition_count, other)
@@ -90,8 +90,9 @@ class Rows:
     ) -> list[tuple[int, Rows, int]] | None:
         """Divide rows by the partitions of their keys.
 
-        Returns: (partition, rows, size as of `size_bytes`) for each partition with rows. None if a row has no key, rows
-            have headers, or there are fewer rows than partitions: use `partitions` and `selected`.
+        Returns: (partition, rows, size as from `size_bytes`) for each partition with rows. None if a row has no key,
+            rows have headers, or there are fewer rows than partitions; the caller then uses `partitions` and
+            `selected`.
         """
         keys, values, times = self.keys, self.values, self.timestamps_ms
         if keys is None or self.headers is not None or end - first < partition_count:
@@ -143,9 +144,9 @@ class Rows:
         )
 
     def cut(self, overhead_bytes: i64, room_bytes: i64, most_rows: i64) -> tuple[list[tuple[int, int]], int]:
-        """Divide the rows into runs of at most `room_bytes`, or one row, and at most `most_rows`.
+        """Divide the rows into runs of at most `most_rows` and `room_bytes`; one row may be larger.
 
-        Returns: (end, size) of each run; the size of the largest row, -1 without rows.
+        Returns: (end, size) of each run, and the size of the largest row; -1 without rows.
         """
         cuts: list[tuple[int, int]] = []
         run_bytes: i64 = 0
@@ -166,7 +167,7 @@ class Rows:
 
 
 def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
-    """Split as `bytes.split`, which checks every byte and is slow for long parts."""
+    """Split as `bytes.split` does, but faster for long parts, because it does not check every byte."""
     found: list[bytes] = []
     at: i64 = 0
     size: i64 = len(delimiter)
@@ -182,7 +183,7 @@ def split_all(data: bytes, delimiter: bytes) -> list[bytes]:
 
 
 def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None], list[bytes | None]]:
-    """Return two columns, split at the first separator; entries without one are (None, entry)."""
+    """Split each entry at the first separator into two columns; entries without a separator become (None, entry)."""
     before: list[bytes | None] = []
     behind: list[bytes | None] = []
     size: i64 = len(separator)
@@ -208,7 +209,7 @@ def split_at(contents: list[bytes], separator: bytes) -> tuple[list[bytes | None
 
 
 def check_contents(contents: list[Any], what: str) -> None:
-    """Raise TypeError for entries other than bytes and None, with the row."""
+    """Raise TypeError, with the row, for an entry other than bytes and None."""
     for at in range(len(contents)):
         content = contents[at]
         if content is not None and not isinstance(content, bytes):
@@ -216,7 +217,7 @@ def check_contents(contents: list[Any], what: str) -> None:
 
 
 def checked_timestamps(timestamps_ms: Sequence[Any], now_ms: int) -> list[int]:
-    """Return the timestamps, with `now_ms` for None. Raises: ValueError: with the row."""
+    """Return the timestamps, with `now_ms` for None. Raises: ValueError: with the row of an invalid timestamp."""
     found: list[int] = []
     for given in timestamps_ms:
         if given is None:

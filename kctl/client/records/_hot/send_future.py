@@ -1,7 +1,7 @@
 """SendFuture: one record of the producer from send() to its delivery, and loops over many.
 
-The compiled class is not tracked by the garbage collector: reference cycles would leak. So `complete_records` drops the
-mailbox, and callbacks are dropped after their call.
+The garbage collector does not track the compiled class, so reference cycles would leak. Therefore `complete_records`
+drops the mailbox, and callbacks are dropped after their call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kctl.client.records._hot.record import Header
 from kctl.client.records._hot.rows import Rows
 
 UNKNOWN_OFFSET: Final = -1
-"""Offset of a record without a reported offset: acks=0, or a duplicate that the broker recognized."""
+"""Offset of a record if the broker reports none: with acks=0, or for a duplicate that it recognized."""
 
 
 class RecordMetadata(NamedTuple):
@@ -32,7 +32,10 @@ class RecordMetadata(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Result of a batch or record. `is_unknown`: it was sent, and no response reported whether it was written."""
+    """Result of a batch or record.
+
+    Attributes: is_unknown: whether it was sent, and no response reported if it was written.
+    """
 
     error: KafkaError | None = None
     base_offset: int = UNKNOWN_OFFSET
@@ -48,7 +51,7 @@ _INTERNAL: Final = frozenset(
 @final
 @mypyc_attr(acyclic=True)
 class SendFuture:
-    """Result of `send`: the record is delivered, or has failed with a cause, by its deadline."""
+    """Result of `send`: by its deadline, the record is delivered or has failed with an error."""
 
     __slots__ = (
         "callback",
@@ -91,7 +94,7 @@ class SendFuture:
         self.size_bytes = size_bytes
         self.callback = callback
         self.holds_memory = False
-        """True while the sender has reserved buffer.memory for the record and has not posted it."""
+        """Whether the sender has reserved buffer.memory for the record and has not posted it."""
         self.offset_in_batch = 0
         self.waiters: list[Any] | None = None
         self.outcome: Outcome | None = None
@@ -107,10 +110,9 @@ class SendFuture:
         return self.outcome is not None
 
     def result(self, timeout: float | timedelta | None = None) -> RecordMetadata:
-        """Wait until the record is acknowledged; return its place.
+        """Wait until the record is acknowledged; return its metadata.
 
         Args: timeout: seconds; None waits for the deadline of the record (delivery.timeout.ms after send).
-
         Raises:
             ResultTimeout: the result is not known yet; delivery continues.
             KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
@@ -123,10 +125,10 @@ class SendFuture:
         return self._metadata(self.outcome)
 
     def exception(self, timeout: float | timedelta | None = None) -> KafkaError | None:
-        """Return the reason why the record was not delivered, or None. Waits and raises as `result` does.
+        """Wait as `result` does; return the reason why the record was not delivered, or None.
 
-        Each call returns a new error: a traceback would refer to this future, and the records of a batch share the
-        outcome.
+        Each call returns a new error, because a traceback would refer to this future, and the records of a batch share
+        the outcome.
         """
         mailbox = self.mailbox
         if self.outcome is None:
@@ -142,15 +144,15 @@ class SendFuture:
         return outcome.error.without_traceback()
 
     def add_done_callback(self, callback: Any) -> None:
-        """Call a function with this future when it is done: on the network loop, or immediately.
+        """Call a function with this future when it is done: on the network loop, or immediately if it is done already.
 
-        As `concurrent.futures.Future.add_done_callback`: functions are called in the order of registration, and their
-        exceptions are logged.
+        As in `concurrent.futures.Future.add_done_callback`, functions are called in the order of registration, and
+        their exceptions are logged.
         """
         call_when_done(self, callback)
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
-        """Wait in an asyncio coroutine as `result` does. Cancelling the wait does not cancel the delivery."""
+        """Wait in an asyncio coroutine as `result` does. Cancellation of the coroutine does not cancel the delivery."""
         return await_result(self)
 
     def __dir__(self) -> list[str]:
@@ -158,7 +160,7 @@ class SendFuture:
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Topic and partition; NO_PARTITION if pending without a chosen one."""
+        """Topic and partition; NO_PARTITION while none is chosen."""
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -180,7 +182,7 @@ def is_neighbour(record: SendFuture, other: SendFuture) -> bool:
 
 
 def rows_of(records: Sequence[SendFuture]) -> Rows:
-    """Return the contents of records as columns, without headers_bytes."""
+    """Return the contents of records as columns, without `headers_bytes`."""
     values: list[bytes | None] = []
     keys: list[bytes | None] = []
     headers: list[Sequence[Header]] = []
@@ -221,7 +223,7 @@ def complete_records(
 
     Args:
         first_offset: offset of the first record in its batch.
-        failures: counter of errors that the program has handled.
+        failures: counter for errors that the program gets to know.
     """
     watched: list[SendFuture] = []
     if outcome.error is None:

@@ -1,6 +1,6 @@
-"""Variable-length integers: seven bits a byte, least significant first, signs in zigzag form.
+"""Variable-length integers: seven bits per byte, least significant first, signs in zigzag form.
 
-Callers read the first byte themselves. Reads past the end raise IndexError. Source:
+Callers read the first byte themselves. A read past the end raises IndexError. Source:
 https://protobuf.dev/programming-guides/encoding/ (varint, ZigZag).
 """
 
@@ -18,7 +18,7 @@ class FieldError(ValueError):
 def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
     """Return the unsigned 32-bit number, still in zigzag form, that starts with `first`, and the position after it.
 
-    Raises FieldError beyond 32 bits.
+    Raises: FieldError: the number has more than 32 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -37,7 +37,9 @@ def varint_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
     """Return the signed 64-bit number that starts with `first`, and the position after it.
 
-    The 64th bit is separate: no intermediate result exceeds 64 bits. Raises FieldError beyond.
+    The 64th bit is handled separately, so no intermediate result exceeds 64 bits.
+
+    Raises: FieldError: the number has more than 64 bits.
     """
     number: i64 = first & 0x7F
     shift: i64 = 7
@@ -58,9 +60,9 @@ def varlong_rest(buf: bytes, pos: i64, first: i64) -> tuple[i64, i64]:
 
 
 def size_field(buf: bytes, pos: i64, limit: i64) -> tuple[i64, i64]:
-    """Return the length at `pos`, -1 for null, and the position after it.
+    """Return the length at `pos`, or -1 for null, and the position after it.
 
-    Raises FieldError for other negative lengths and for lengths beyond `limit`.
+    Raises: FieldError: another negative length, or a length beyond `limit`.
     """
     size: i64 = buf[pos]
     pos += 1
@@ -93,7 +95,7 @@ def encode_varint(number: i64) -> bytes:
 
 
 SMALL: Final[list[bytes]] = [encode_varint(number) for number in range(2048)]
-"""Prepared varints of small numbers, which most lengths and deltas are."""
+"""Varints of small numbers, encoded in advance; most lengths and deltas are small."""
 
 
 def varint(number: i64) -> bytes:
@@ -103,11 +105,11 @@ def varint(number: i64) -> bytes:
 
 
 _SHORT_BYTES: Final = 4
-"""Longest varint of a size or offset delta of a plain record."""
+"""Maximum varint length for a size or offset delta of a plain record."""
 
 
 def short_number(buf: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """Return a short varint and the position after it; a number below -1 if longer or incomplete."""
+    """Return the number of a short varint and the position after it; below -1 if it is long or incomplete."""
     number: i64 = 0
     shift: i64 = 0
     at: i64 = pos

@@ -1,8 +1,6 @@
 """SASL mechanisms for clients, on bytes, without sockets or frames.
 
-    mechanism = mechanism_from_config(config, entropy, host)
-    send(mechanism.first())
-    while not mechanism.complete:
+    mechanism = mechanism_from_config(config, entropy, host) send(mechanism.first()) while not mechanism.complete:
         response = mechanism.step(receive())    # None: nothing to send, the broker has proved its identity
 
 Each mechanism has a file; the sandbox has the server side.
@@ -39,12 +37,12 @@ class SaslMechanism(Protocol):
     def step(self, challenge: bytes) -> bytes | None:
         """Return the response to a challenge, or None at the end.
 
-        Raises: AuthenticationError: rejected, the broker did not prove its identity, or sent invalid bytes.
+        Raises: AuthenticationError: the broker rejected the client, did not prove its identity, or sent invalid bytes.
         """
         ...
 
     def refusal(self, words: str) -> tuple[str, str]:
-        """Return reason and hint from the broker's error message."""
+        """Return the reason and a hint, from the broker's error message."""
         ...
 
 
@@ -60,8 +58,8 @@ def mechanism_from_config(
     """Return a new mechanism for one connection to `host`.
 
     Args:
-        token_source: returns the OAUTHBEARER token; takes precedence over the config.
-        context_source: returns the GSSAPI security context of a host; None to check the config only.
+        token_source: returns the OAUTHBEARER token, in place of the source in the config.
+        context_source: returns the GSSAPI security context for a host; None to check the config only.
 
     Raises:
         ConfigError: a required setting is missing.

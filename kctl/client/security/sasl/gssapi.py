@@ -1,4 +1,4 @@
-"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of the unused security layer."""
+"""GSSAPI (RFC 4752): Kerberos tokens, then negotiation of a security layer, which stays unused."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ NO_LAYER = 1
 """Bit for no security layer."""
 _LAYERS_BYTES = 4
 MOST_ROUNDS = 10
-"""Maximum number of tokens of the broker: Kerberos needs one or two."""
+"""Maximum number of tokens from the broker; Kerberos needs one or two."""
 _SERVICE = "sasl.kerberos.service.name"
 
 
@@ -28,7 +28,10 @@ class GssapiClient:
         self._rounds = 0
 
     def first(self) -> bytes:
-        """Return the first token. Raises: AuthenticationError: no ticket. ConnectionLost: the KDC did not respond."""
+        """Return the first token.
+
+        Raises: AuthenticationError: there is no ticket. ConnectionLost: the KDC did not respond.
+        """
         self._context = self._new_context()
         return self._step(None) or b""
 

@@ -1,6 +1,6 @@
 """OAUTHBEARER (RFC 7628, KIP-255): a token in one message, and sources of tokens.
 
-network/fetched_tokens.py has tokens of endpoints and callbacks, which need time.
+Tokens from endpoints and callbacks take time, so network/fetched_tokens.py gets them.
 """
 
 import json
@@ -39,14 +39,14 @@ class Token(NamedTuple):
 
 
 TokenSource = Callable[[], Token]
-"""Function called for each connection, so that it can return a renewed token."""
+"""Function that returns the token. Each connection calls it, so it can return a renewed token."""
 
 
 class OauthBearerClient:
     name = "OAUTHBEARER"
 
     def __init__(self, source: TokenSource, clock: Clock | None = None) -> None:
-        """Args: clock: for the age of expired tokens in hints."""
+        """Args: clock: clock to tell in hints how long a token has been expired."""
         self.complete = False
         self._source = source
         self._clock = clock
@@ -54,7 +54,7 @@ class OauthBearerClient:
         self._refusal = ""
 
     def first(self) -> bytes:
-        """Return the message with the token. Raises: AuthenticationError: no usable token."""
+        """Return the message with the token. Raises: AuthenticationError: there is no usable token."""
         token = self._source()
         self._token = token.value
         if not _TOKEN.fullmatch(token.value) or len(token.value) > MAX_TOKEN_BYTES:
@@ -105,7 +105,7 @@ def _shown(claim: object) -> str:
 
 
 def _words(challenge: bytes) -> str:
-    """Return the readable reason of a rejection: JSON with a status and perhaps a scope."""
+    """Return the reason in a rejection, which is JSON, as readable text."""
     try:
         refusal = json.loads(challenge[:MAX_TOKEN_BYTES])
     except (ValueError, RecursionError):
@@ -121,9 +121,9 @@ def _words(challenge: bytes) -> str:
 def token_source_from_config(config: ClientConfig, entry: JaasEntry | None, clock: Clock) -> TokenSource:
     """Return the token source of the config.
 
-    Callbacks and token endpoints are only checked: FetchedTokens obtains their tokens.
+    For callbacks and token endpoints, the config is only checked, because FetchedTokens gets their tokens.
 
-    Raises: ConfigError: no source, or a required setting is missing.
+    Raises: ConfigError: there is no source, or a required setting is missing.
     """
     extensions = _extensions(entry)
     if config.sasl_oauthbearer_token is not None:
@@ -170,7 +170,6 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
 
 
 def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
-    """Return id, secret, and scope, from properties of Kafka 4.1 or the JAAS entry."""
     options = {} if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config).options
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
@@ -181,8 +180,9 @@ def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
 
 
 def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
-    """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters. Raises: ConfigError.
+    """Return an unsigned JWT from the `unsecuredLogin...` options, for test clusters.
 
+    Raises: ConfigError: an option is missing or invalid.
     Source: KIP-255; Java OAuthBearerUnsecuredLoginCallbackHandler.
     """
     claims = _claims_in(options)
@@ -226,7 +226,7 @@ def _base64url(claims: Mapping[str, object]) -> str:
 
 
 def token_extensions(config: ClientConfig) -> dict[str, str]:
-    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError."""
+    """Return the SASL extensions in sasl.jaas.config. Raises: ConfigError: an extension is invalid."""
     return _extensions(None if config.sasl_jaas_config is None else read_jaas(config.sasl_jaas_config))
 
 

@@ -9,7 +9,7 @@ class PlainClient:
     name = "PLAIN"
 
     def __init__(self, username: str, password: str) -> None:
-        """Raises: ConfigError: name or password contains NUL, the separator."""
+        """Raises: ConfigError: name or password contains NUL, which separates them."""
         if "\0" in username or "\0" in password:
             raise ConfigError("sasl.jaas.config: PLAIN cannot carry a NUL", key="sasl.jaas.config")
         self._message = b"\0" + username.encode() + b"\0" + password.encode()

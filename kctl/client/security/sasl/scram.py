@@ -1,7 +1,7 @@
-"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove knowledge of the password without sending it.
+"""SCRAM-SHA-256 and -512 (RFC 5802, RFC 7677): both sides prove that they know the password, without sending it.
 
-Source: Java ScramSaslClient. Differs: RFC 5802 requires SASLprep; brokers and kctl use the bytes unchanged. The number
-of iterations has an upper bound.
+Source: Java ScramSaslClient. Differs: RFC 5802 requires SASLprep; brokers and kctl use the bytes unchanged. kctl limits
+the number of iterations.
 """
 
 import binascii
@@ -18,7 +18,9 @@ from kctl.client.security.sasl.plain import PASSWORD_HINT
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MIN_ITERATIONS = 4096
 MAX_ITERATIONS = 100_000
-"""Upper bound; Kafka allows 16 384. A false broker could otherwise keep the network thread busy for hours."""
+"""Maximum number of iterations; Kafka allows 16 384. A fake broker could otherwise keep the network thread busy for
+hours.
+"""
 MAX_MESSAGE_BYTES = 4096
 NONCE_BYTES = 24
 
@@ -61,9 +63,8 @@ class ScramClient:
     def __init__(
         self, mechanism: str, username: str, password: str, entropy: Entropy, *, is_token: bool = False
     ) -> None:
-        """Args: is_token: the credentials are a delegation token (KIP-48).
-
-        Raises: ConfigError: an empty user name, or one with a NUL.
+        """Args: is_token: whether the credentials are a delegation token (KIP-48).
+        Raises: ConfigError: the user name is empty or contains NUL.
         """
         if not username or "\0" in username:
             raise ConfigError("sasl.jaas.config: SCRAM needs a username without NUL", key="sasl.jaas.config")

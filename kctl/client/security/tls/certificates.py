@@ -8,12 +8,12 @@ _SHORT = {"commonName": "CN", "organizationName": "O", "organizationalUnitName":
 
 
 class PeerCertificate(NamedTuple):
-    """A certificate as presented by the peer, unverified.
+    """A certificate as the peer presented it, not verified.
 
     Attributes:
-        subject, issuer: distinguished names, `CN=localhost, O=example`.
-        not_before_ms, not_after_ms: validity, since the epoch.
-        not_before, not_after: validity as dates, `2026-11-20`.
+        subject, issuer: distinguished names, such as `CN=localhost, O=example`.
+        not_before_ms, not_after_ms: validity, in ms since the epoch.
+        not_before, not_after: validity as dates, such as `2026-11-20`.
         names: host names and addresses.
     """
 
@@ -30,9 +30,9 @@ class PeerCertificate(NamedTuple):
 
 
 def presented_chain(tls: "SSLObject") -> tuple[PeerCertificate, ...]:
-    """Return the peer's chain, leaf first, even if rejected; empty if it presented none.
+    """Return the certificates of the peer, leaf first, even if rejected; empty if it presented none.
 
-    Uses a private call: the public one requires a completed handshake. Without it, errors are shorter.
+    It uses a private function, because the public one requires a completed handshake. Without it, errors are shorter.
     """
     chain = getattr(getattr(tls, "_sslobj", None), "get_unverified_chain", None)
     return tuple(_described(certificate.get_info()) for certificate in (chain() if chain else None) or ())
@@ -59,7 +59,7 @@ def _name(parts: tuple[tuple[tuple[str, str], ...], ...]) -> str:
 
 
 def _plain(value: str) -> str:
-    """Escape unprintable characters, with which the peer could control a terminal."""
+    """Escape unprintable characters, by which the peer could control a terminal."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in value[:200])
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kctl.client.security.tls.certificates import PeerCertificate
 
 READ_BYTES = 16_384
-"""Read size: the maximum of a TLS record."""
+"""Size of a read: the maximum content of a TLS record."""
 FIRST_BYTES = 64
 _RECORD_TYPES = range(20, 25)
 _RECORD_MAJOR_VERSION = 3
@@ -23,13 +23,13 @@ _CERTIFICATE_REQUEST = 13
 class TlsChannel:
     """One side of a TLS connection.
 
-    After `handshake`, `receive` and `read`, `write`, `shutdown`, and errors (alerts), send the bytes of `pending_out`.
+    After `handshake`, `receive` and `read`, `write`, `shutdown`, and errors (which cause alerts), the caller sends the
+    bytes of `pending_out`.
     """
 
     def __init__(self, context: "ssl.SSLContext", server_hostname: str = "", server_side: bool = False) -> None:
-        """Args: server_hostname: expected host of the certificate, and SNI; unused on the server side.
-
-        Raises: TlsError: not a valid host name.
+        """Args: server_hostname: host that the certificate must have, also sent as SNI; unused on the server side.
+        Raises: TlsError: the name is not a valid host name.
         """
         import ssl
 
@@ -52,7 +52,7 @@ class TlsChannel:
     # --- bytes of the network -----------------------------------------------------------------------------------------
 
     def receive(self, data: "bytes | bytearray | memoryview") -> None:
-        """Accept bytes of the peer. Raises: RemoteProtocolError: not TLS; with `first_bytes`."""
+        """Accept bytes of the peer. Raises: RemoteProtocolError: the bytes are not TLS; it has `first_bytes`."""
         if len(self._first_bytes) < FIRST_BYTES and not self.is_established:
             self._first_bytes += bytes(data[: FIRST_BYTES - len(self._first_bytes)])
             self._check_first_bytes()
@@ -66,14 +66,15 @@ class TlsChannel:
     def handshake(self) -> bool:
         """Continue the handshake; return whether it is complete.
 
-        Raises: TlsError, TlsClosed: a class for each cause; the channel cannot be used further.
+        Raises: TlsError, TlsClosed: the handshake failed, with a class for each cause; the channel cannot be used
+            further.
         """
         if not self.is_established:
             self.is_established = self._attempt(self._tls.do_handshake)
         return self.is_established
 
     def read(self) -> bytes:
-        """Return the application bytes received, if any. Raises: TlsError: a damaged record or an alert."""
+        """Return the received application bytes, if any. Raises: TlsError: a record is damaged, or an alert arrived."""
         import ssl
 
         if self._failure is not None:
@@ -99,7 +100,7 @@ class TlsChannel:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def check(self) -> None:
-        """Raise the TlsError that `read` found after the bytes it returned."""
+        """Raise the error that `read` found after the bytes that it returned."""
         if self._failure is not None:
             raise self._failure
 
@@ -111,7 +112,7 @@ class TlsChannel:
             self._attempt(lambda: self._tls.write(data))
 
     def shutdown(self) -> None:
-        """Send a close notification to the peer. Never fails."""
+        """Send a close notification to the peer; errors are ignored."""
         import ssl
 
         if self.is_established and self._failure is None:
@@ -124,18 +125,18 @@ class TlsChannel:
 
     @property
     def version(self) -> str:
-        """`TLSv1.3`; empty before the handshake is complete."""
+        """TLS version, such as `TLSv1.3`; empty before the handshake is complete."""
         return self._tls.version() or "" if self.is_established else ""
 
     @property
     def cipher(self) -> str:
-        """`TLS_AES_256_GCM_SHA384`; empty before the handshake is complete."""
+        """Cipher suite, such as `TLS_AES_256_GCM_SHA384`; empty before the handshake is complete."""
         cipher = self._tls.cipher() if self.is_established else None
         return cipher[0] if cipher else ""
 
     @property
     def is_certificate_asked(self) -> bool | None:
-        """Return whether the peer has requested a client certificate; None if unknown."""
+        """Whether the peer has requested a client certificate; None if unknown."""
         if getattr(self._tls.context, _HOOK, None) is None:
             return None
         return bool(vars(self._tls).get(_MARK, False))
@@ -148,7 +149,6 @@ class TlsChannel:
     # --- failures -----------------------------------------------------------------------------------------------------
 
     def _attempt(self, step: Callable[[], object]) -> bool:
-        """Call `step`; return False if bytes of the peer are missing."""
         import ssl
 
         if self._failure is not None:
@@ -170,14 +170,13 @@ class TlsChannel:
         return self._failure
 
     def _check_first_bytes(self) -> None:
-        """Raise unless the bytes begin with a TLS record type and major version 3."""
         first = self._first_bytes
         if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
             raise RemoteProtocolError("the server does not speak TLS", first_bytes=first)
 
 
 def watch_certificate_requests(context: "ssl.SSLContext") -> None:
-    """Record whether peers request a certificate. Only for probes: the hook is called for every record."""
+    """Record whether peers request a certificate. Only probes use it, because the hook is called for every record."""
     if hasattr(context, _HOOK):
         setattr(context, _HOOK, _note)
 

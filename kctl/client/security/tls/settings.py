@@ -1,4 +1,4 @@
-"""TlsSettings: checked ssl.* properties, and contexts from them; files may change at run time."""
+"""TlsSettings: checked ssl.* properties, and TLS contexts made from them. Certificate files may change at run time."""
 
 import logging
 import os
@@ -32,14 +32,15 @@ _TLS13_SUITE = re.compile(r"TLS_(?:AES|CHACHA20)_[A-Z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """Settings of TLS connections of a client.
+    """TLS settings of a client.
 
     Attributes:
-        trusted_pem: trusted certificates, or None for the system's.
-        key_pem, key_password: the client's private key and certificate chain, if any.
-        checks_hostname: the certificate must be for the requested host.
-        oldest, newest: TLS versions.
-        ciphers: for TLS 1.2 and older, in OpenSSL's spelling; empty for OpenSSL's default.
+        trusted_pem: trusted certificates; None for those of the system.
+        key_pem: private key and certificate chain of the client, if any.
+        key_password: password of the private key, if any.
+        checks_hostname: whether the certificate must be for the requested host.
+        oldest, newest: range of TLS versions.
+        ciphers: cipher list for TLS 1.2 and older, in OpenSSL's spelling; empty for OpenSSL's default.
     """
 
     trusted_pem: str | None = field(default=None, repr=False)
@@ -52,7 +53,7 @@ class TlsSettings:
 
     @classmethod
     def from_config(cls, config: ClientConfig) -> "TlsSettings":
-        """Return the settings of a config, after checking the files. Raises: ConfigError: with the wrong property."""
+        """Check the files and return the settings. Raises: ConfigError: with the wrong property."""
         algorithm = config.ssl_endpoint_identification_algorithm
         if algorithm.lower() not in ("", "https"):
             name = "ssl.endpoint.identification.algorithm"
@@ -74,8 +75,7 @@ class TlsSettings:
     def context(self, *, verify: bool = True) -> "ssl.SSLContext":
         """Return a context for client connections.
 
-        Args: verify: False accepts any certificate, to inspect a rejected one; never for real use.
-
+        Args: verify: whether to verify the server; False only to inspect a certificate that was rejected.
         Raises: ConfigError: OpenSSL rejects a certificate, key, password, or cipher.
         """
         context = self._context(verify=verify)
@@ -112,7 +112,7 @@ def server_context(
 
     Args:
         certificate_pem: private key and certificate chain.
-        client_ca_pem: issuer of required client certificates; None requires none.
+        client_ca_pem: CA that must have issued client certificates; None if clients need no certificate.
     """
     import ssl
 
@@ -152,7 +152,7 @@ def _key(config: ClientConfig) -> str | None:
 
 
 def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
-    """Return the oldest and newest enabled version. Raises ConfigError if one in between is missing."""
+    """Return the oldest and newest enabled version. Raises: ConfigError: a version in between is not enabled."""
     name = "ssl.enabled.protocols"
     if not enabled:
         raise ConfigError(f"{name} must name at least one version", key=name)
@@ -163,9 +163,9 @@ def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, str, str]:
-    """Return OpenSSL's cipher list, and the versions that have one of the suites.
+    """Return OpenSSL's cipher list, and the range of versions that have one of the suites.
 
-    Differs: one suite of TLS 1.3 enables all, because Python cannot restrict them.
+    Differs: one suite of TLS 1.3 enables all of them, because Python cannot restrict them.
     """
     if not suites:
         return "", oldest, newest
@@ -181,7 +181,7 @@ def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, st
 
 
 def _openssl_name(suite: str) -> str:
-    """Return OpenSSL's name of a suite: ECDHE-RSA-AES128-GCM-SHA256 for TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."""
+    """Return OpenSSL's name of a suite, such as ECDHE-RSA-AES128-GCM-SHA256."""
     match = _IANA_SUITE.fullmatch(suite)
     if match is None:
         if suite.startswith("TLS_") or not re.fullmatch(r"[A-Z0-9-]{1,64}", suite):
@@ -239,7 +239,7 @@ def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
 
 
 def _only_certificates(pem: str) -> str:
-    """Return only the certificates: OpenSSL requires ASCII, and keys and comments may have any encoding."""
+    """Return only the certificates. OpenSSL requires ASCII, but keys and comments may have any encoding."""
     found = re.findall(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----", pem)
     return "\n".join(found)
 
@@ -276,7 +276,7 @@ def _on_disk(content: str) -> Iterator[str]:
 
 @contextmanager
 def _as_file(content: str) -> Iterator[str]:
-    """Yield a path to the content for OpenSSL: on Linux in memory, to keep keys off disks, elsewhere a private file."""
+    """Yield a path to the content for OpenSSL: in memory on Linux, to keep keys off disks, elsewhere a private file."""
     if not hasattr(os, "memfd_create"):
         yield from _on_disk(content)
         return
@@ -304,7 +304,7 @@ class RenewedContext:
         return bool(self._paths)
 
     def refresh(self) -> None:
-        """Read changed files again; may block. Wrong files are ignored."""
+        """Read changed files again; may block. If they are unusable, the previous context stays, with a warning."""
         stamp = self._look()
         if stamp == self._stamp:
             return

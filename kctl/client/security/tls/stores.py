@@ -18,12 +18,10 @@ _PEM_BEGIN = b"-----BEGIN "
 def read_store(
     config: ClientConfig, location: Property[str | None], store_type: Property[str], *, has_key: bool
 ) -> str | None:
-    """Return the PEM of `location`, if set.
+    """Return the PEM of the store at `location`, or None if the property is not set.
 
-    Args: has_key: key store; affects the conversion command.
-
-    Raises: ConfigError: unreadable, not PEM or PKCS12, or a JKS store, with the conversion command.
-
+    Args: has_key: whether the store is a key store, for the conversion command.
+    Raises: ConfigError: the store is unreadable, or neither PEM nor PKCS12; the hint has the conversion command.
     Source: KIP-651. Differs: JKS is not supported, PKCS12 only with the extra pkcs12; PEM needs no ssl.*store.type.
     """
     path = config.values[location.name]
@@ -71,8 +69,9 @@ def _read(path: str, location: Property[str | None]) -> bytes:
 
 
 def _java_kind(content: bytes) -> str | None:
-    """Return JKS, JCEKS, PKCS12, DER, or None. PKCS12 begins with its version, certificates with a sequence (RFC
-    7292, RFC 5280).
+    """Return JKS, JCEKS, PKCS12, DER, or None.
+
+    In PKCS12, a version comes first; in a DER certificate, a sequence (RFC 7292, RFC 5280).
     """
     if content[:1] == bytes([_DER_SEQUENCE]):
         start = 2 + (content[1] & 0x7F if content[1:2] > b"\x80" else 0)
@@ -82,7 +81,6 @@ def _java_kind(content: bytes) -> str | None:
 
 
 def _conversion(path: str, kind: str, *, has_key: bool) -> str:
-    """Return the command that converts a Java store to PEM."""
     source, pem, p12 = shlex.quote(path), shlex.quote(path + ".pem"), shlex.quote(path + ".p12")
     if not has_key:
         return f"keytool -list -rfc -keystore {source} > {pem}"
@@ -103,13 +101,10 @@ def can_read_pkcs12() -> bool:
 
 
 def pem_of_pkcs12(content: bytes, password: str | None, place: str, key: str, *, has_key: bool) -> str:
-    """Return the private key, if requested, and the certificates of a store.
+    """Return the certificates of a store, after the private key if `has_key`.
 
-    Args:
-        place: property and file, for errors.
-        has_key: key store: the key comes first.
-
-    Raises: ConfigError: wrong password, damaged store, or missing contents.
+    Args: place: property and file, for errors.
+    Raises: ConfigError: the password is wrong, the store is damaged, or contents are missing.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
     from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
