@@ -124,7 +124,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     errors: list[KafkaError] = []
     group_ids = query.group_ids
     if group_ids is None:
-        listed = admin.list_groups(timeout=half_of_rest_s(admin))
+        listed = admin.list_groups(partial_timeout=half_of_rest_s(admin))
         group_ids = list(listed.groups)
         errors += listed.failed.values()
         notes += [f"incomplete: the groups of broker {node} are missing" for node in listed.failed]

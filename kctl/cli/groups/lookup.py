@@ -49,7 +49,7 @@ def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] 
     patterns = [word for word in words if len(word) > len("//") and word[0] == word[-1] == "/"]
     if words and not patterns:
         return words
-    listed = admin.list_groups(timeout=half_of_rest_s(admin))
+    listed = admin.list_groups(partial_timeout=half_of_rest_s(admin))
     for error in listed.failed.values():
         if missing is None:
             raise error

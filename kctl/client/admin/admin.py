@@ -424,6 +424,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         types: Sequence[str] = (),
         broker_ids: Sequence[int] | None = None,
         timeout: Timeout = None,
+        partial_timeout: Timeout = None,
     ) -> GroupList:
         """Return the groups of all brokers, and the brokers that did not respond.
 
@@ -434,10 +435,12 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
             states: states to return, such as `Stable` or `Empty`, in any case.
             types: types to return, such as `classic` or `consumer`, in any case.
             broker_ids: coordinators to query.
+            partial_timeout: seconds from now after which a call with at least one response does not wait for other
+                brokers.
 
         Raises: KafkaError: no broker responded.
         """
-        return groups.list_groups(self._call("listing groups", timeout), states, types, broker_ids)
+        return groups.list_groups(self._call("listing groups", timeout, partial_timeout), states, types, broker_ids)
 
     @checked
     def describe_groups(

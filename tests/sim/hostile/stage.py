@@ -30,7 +30,7 @@ from tests.support.bounds import bound
 from tests.support.in_process import Ended, run_in_process
 
 MOST_CPU_S = bound(2)
-WRITTEN_BYTES_A_S, YAML_BYTES_A_S, DECOMPRESSED_BYTES_A_S = 50e6, 5e6, 1e9
+WRITTEN_BYTES_A_S, YAML_BYTES_A_S, DECOMPRESSED_BYTES_A_S = 50e6, 3e6, 1e9
 """Rates for the CPU limit: output costs CPU by its size, and batches by their decompressed size. YAML is slow."""
 MOST_MEMORY_BYTES = (300 - 35) << 20
 """The limit of a process, without what kctl takes for any command."""
