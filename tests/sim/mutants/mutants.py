@@ -220,12 +220,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
     ),
     Mutant(
-        "a failed commit is not retried at the close",
-        f"{_GROUP}/commits.py",
-        "                self._keep_failed(commit)\n",
-        "                pass\n",
-    ),
-    Mutant(
         "positions of a former topic are read in the present one",
         f"{_FETCH}/former_topics.py",
         "        self._reports.truncated(tp, state, -1, NO_EPOCH, is_recreated=True)\n        return True\n",
