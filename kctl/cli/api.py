@@ -74,7 +74,7 @@ def api(
         typer.Option("--version", min=0, metavar="N", help="Version of the API [default: highest common version]."),
     ] = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Send a request that can destroy records, positions or access.")
+        bool, typer.Option("--execute", help="Send a request that can destroy records, offsets, or access.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
@@ -144,15 +144,15 @@ def _kafka_name(typed: str) -> str:
     if key is None:
         names = {each.name.lower(): each.name for each in declared_apis()}
         meant = did_you_mean(Unknown.API, typed.lower(), names)
-        hint = f"Did you mean '{names[meant]}'?" if meant else "`kctl api` lists them."
-        raise click.UsageError(f"Kafka has no API '{typed}' that a client may send. {hint}")
+        hint = f"Did you mean '{names[meant]}'?" if meant else "List the APIs with: kctl api."
+        raise click.UsageError(f"Unknown API '{typed}'. {hint}")
     return api_name(key)
 
 
 def _check_execute(name: str, *, execute: bool) -> None:
     if name in NEEDS_EXECUTE and not execute:
-        text = f"{name} can destroy records, positions or access: nothing was sent"
-        raise CommandError(ExitCode.USAGE, text, "--execute sends it")
+        text = f"cannot send {name} without --execute: it can destroy records, offsets, or access"
+        raise CommandError(ExitCode.USAGE, text, "add --execute to send the request")
 
 
 def _send(common: Common, name: str, fields: dict[str, object], node: int | None, version: int | None) -> "ApiResponse":

@@ -76,9 +76,9 @@ kctl explain lists the exit codes."""
 
 
 KCAT_MODES = {
-    "-L": "kctl probe shows the brokers, kctl topics list the topics",
-    "-C": "kctl consume TOPIC reads a topic, and -C selects a profile",
-    "-Q": "kctl consume TOPIC -o @TIME -n 1 shows the offset at a time",
+    "-L": "show brokers with kctl probe, and topics with kctl topics list",
+    "-C": "read a topic with kctl consume TOPIC. In kctl, -C selects a profile",
+    "-Q": "show the offset at a time with kctl topics offsets TOPIC --at @TIME",
 }
 """Options of kcat that are commands of kctl."""
 CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--brokers", "-C", "--profile", "-X"})
@@ -155,7 +155,7 @@ class RootGroup(Group):
 def _refuse_kcat_mode(ctx: Any, args: Sequence[str], modes: Iterable[str]) -> None:
     mode = next((word for word in args if word in modes), None)
     if mode is not None:
-        raise UsageError(f"{mode} of kcat is a command here: {KCAT_MODES[mode]}.", ctx)
+        raise UsageError(f"kctl has no mode {mode}: {KCAT_MODES[mode]}.", ctx)
 
 
 root = Commands(
@@ -246,13 +246,13 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 def _report(error: Exception, failure: Failure, environment: Environment, *, verbose: bool) -> int:
     if isinstance(error, PARSER_ERRORS) and error.ctx is not None:
-        hint = getattr(error, "hint", "") or f"{error.ctx.command_path} --help shows the options"
+        hint = getattr(error, "hint", "") or f"show the options with: {error.ctx.command_path} --help"
         failure = failure._replace(hint=hint)
     if isinstance(error, ConfigError) and error.key == "bootstrap.servers":
         from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
 
         for name in sorted(VARIABLES.keys() & environment.environ.keys()):
-            failure = failure._replace(hint=f"${name} is not read by kctl: set ${SERVERS_VARIABLE}")
+            failure = failure._replace(hint=f"set ${SERVERS_VARIABLE}: kctl does not read ${name}")
     if failure.code is ExitCode.UNEXPECTED and verbose:
         import traceback  # 5 ms of import, wanted only here
 

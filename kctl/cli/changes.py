@@ -30,8 +30,8 @@ MOST_NAMES = 10
 UNKNOWN = "unknown"
 """Result of a change that was sent but not confirmed by a response."""
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change on the brokers, and change nothing.")]
-ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes, and change nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change on the brokers without making it.")]
+ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 """The option --dry-run of changes that brokers cannot validate."""
 Execute = Annotated[bool, typer.Option("--execute", help="Make the changes. Otherwise the command is a dry run.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")]

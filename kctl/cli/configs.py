@@ -43,7 +43,7 @@ def show(
     common: Common,
     kind: Type,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help=f"Name, or id of a broker; {DEFAULTS} have none.")
+        str | None, typer.Argument(metavar="[NAME]", help=f"Name, or broker ID. {DEFAULTS} have no name.")
     ] = None,
     changed: Annotated[bool, typer.Option("--changed", help="Hide defaults.")] = False,
     docs: Annotated[bool, typer.Option("--docs", help="Add descriptions.")] = False,
@@ -159,7 +159,7 @@ def default_of(entry: "ConfigEntry") -> str | None:
 
 def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
     if not entries:
-        raise click.UsageError("No config is given.")
+        raise click.UsageError("Missing argument: the config to change.")
     return entries
 
 
@@ -170,8 +170,8 @@ def _resource(kind: str, words: list[str]) -> "tuple[list[ConfigResource], list[
     if kind == DEFAULTS:
         return [ConfigResource(ResourceType.BROKER, "")], words
     if not words:
-        raise click.UsageError(f"Missing argument NAME: the {kind} is not named.")
+        raise click.UsageError(f"Missing argument NAME, the name of the {kind}.")
     name, *rest = words
     if kind == "broker" and not (name.isascii() and name.isdigit()):
-        raise click.UsageError(f"{name!r} is not the id of a broker, a number.")
+        raise click.UsageError(f"{name!r} is not a broker ID, which is an integer.")
     return [ConfigResource(ResourceType[kind.upper().replace("-", "_")], name)], rest

@@ -26,7 +26,7 @@ def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None =
     except OSError as e:
         raise file_error(f"cannot read {name}", e) from None
     if len(content) > largest_bytes:
-        raise document_error(name, f"it is larger than {largest_bytes} bytes")
+        raise document_error(name, f"the file is larger than {largest_bytes} bytes")
     if not content.strip():
         raise document_error(name, "the file is empty")
     return content

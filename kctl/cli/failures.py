@@ -278,7 +278,7 @@ def _hint(error: BaseException, code: ExitCode) -> str:
     if getattr(error, "hint", ""):
         return str(error.hint)  # type: ignore[attr-defined]  # errors of jobs and of schemas have hints too
     if isinstance(error, errors.ConfigError) and error.key == "bootstrap.servers":
-        return "-b HOST:PORT, or start a cluster to try with: kctl sandbox start"
+        return "set -b HOST:PORT, or start a local cluster with: kctl sandbox start"
     if (
         isinstance(error, errors.ConfigError)
         and error.key == "sasl.jaas.config"

@@ -56,7 +56,7 @@ class Withheld(NamedTuple):
 
     def __str__(self) -> str:
         other = "other servers" if self.address == SERVERS else f"another {self.address}"
-        return f"{self.origin} names {other} than {self.owner}, so its login is not used"
+        return f"{self.origin} sets {other} than {self.owner}, so kctl does not use its login"
 
 
 class _Bound(NamedTuple):
@@ -229,7 +229,9 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
     module = MODULES.get(mechanism.upper())
     if module is None:
         known = ", ".join(MODULES)
-        raise ConfigError(f"sasl.mechanism {mechanism[:40]!r} takes no user and password: {known} do", key=MECHANISM)
+        raise ConfigError(
+            f"sasl.mechanism {mechanism[:40]!r} does not use a user and password: use {known}", key=MECHANISM
+        )
     return f'{module} required username="{user}" password="{password}";'
 
 

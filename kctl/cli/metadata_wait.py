@@ -57,8 +57,8 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
             nodes = admin.describe_cluster().nodes
             if len(nodes) > MOST_BROKERS:
                 common.say(
-                    f"{common.environment.program}: note: checking only {MOST_BROKERS:,} of {len(nodes):,} brokers "
-                    "for the changes"
+                    f"{common.environment.program}: note: checking the changes on only {MOST_BROKERS:,} of "
+                    f"{len(nodes):,} brokers"
                 )
             pending.extend(node.node_id for node in nodes[:MOST_BROKERS])
             look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
@@ -71,7 +71,9 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
     silent, late = [each for each in unsure if each not in heard], [each for each in unsure if each in heard]
     if silent:
         who = brokers_text(silent)
-        common.say(f"{common.environment.program}: note: {who} did not respond, and may not know the changes yet")
+        common.say(
+            f"{common.environment.program}: note: {who} did not respond, and may not have applied the changes yet"
+        )
     if late:
         who, within = brokers_text(late), f"{duration_text(timer.timeout_ms)} (--api-timeout)"
         common.say(f"{common.environment.program}: note: {who} did not report the changes within {within}")

@@ -61,9 +61,7 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
         return list(listed)
     chosen = words.chosen_of(listed)
     if not chosen:
-        raise CommandError(
-            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "kctl topics list shows the topics you can see"
-        )
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no topic matches {words}", "list topics with: kctl topics list")
     return chosen
 
 
@@ -98,5 +96,5 @@ def refuse_missing(topic: str, missing: Sequence[int], count: int) -> None:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"topic {topic} has no partition {listed(missing)}",
-            f"it has {count}, numbered from 0",
+            f"use a partition from 0 to {count - 1}",
         )

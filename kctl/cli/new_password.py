@@ -48,7 +48,7 @@ def _check(where: str, text: str) -> None:
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
-        raise ConfigError(f"{where}: the password has more than one line; is this the right file?")
+        raise ConfigError(f"{where}: the password has more than one line: check that this is the right file")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -73,8 +73,8 @@ def _of_file(common: Common, file: str) -> str:
         os.close(descriptor)
     if raw is None:
         limit = WaitLimit(timer.timeout_ms, "--api-timeout")
-        what = f"timed out after {limit}: --password-file {one_line(file)} had no end"
-        raise CommandError(ExitCode.API_TIMEOUT, what, "a pipe ends when its writer closes it")
+        what = f"timed out after {limit} reading --password-file {one_line(file)}"
+        raise CommandError(ExitCode.API_TIMEOUT, what, "close the writing end of the pipe")
     if len(raw) > LARGEST_SECRET_BYTES:
         raise ConfigError(f"--password-file: {one_line(file)} is larger than {LARGEST_SECRET_BYTES} bytes")
     try:
@@ -104,7 +104,7 @@ def _asked(common: Common, user: str) -> str:
     except ConfigError:
         raise CommandError(
             ExitCode.USAGE,
-            f"no password of {words}: no terminal to prompt on",
+            f"cannot prompt for the password of {words}: there is no terminal",
             "use --password-file FILE or --password-from SOURCE",
         ) from None
     if first != second:

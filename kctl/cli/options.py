@@ -238,7 +238,7 @@ def common(
     for each in brokers or ():
         if each.replace(",", "").isdecimal():
             raise click.UsageError(
-                f"--brokers {each}: --brokers sets bootstrap servers; ids of brokers are for --to-brokers."
+                f"--brokers {each}: --brokers sets bootstrap servers. For broker IDs, use --to-brokers."
             )
     flags = {
         "default.api.timeout.ms": _limit("--api-timeout", api_timeout),
@@ -307,7 +307,7 @@ def _note_open_secrets(shared: Common, chosen: Chosen) -> None:
 
     if any(is_literal_secret(name, value) for name, value in chosen.properties.items()):
         program, path = shared.environment.program, chosen.file.path
-        shared.say(f"{program}: note: others may read the secrets in {path}: chmod 600, or write ${{env:NAME}}")
+        shared.say(f"{program}: note: other users can read the secrets in {path}: run chmod 600, or use ${{env:NAME}}")
 
 
 def _fetch_references(settings: Settings, chosen: Chosen, environment: Environment) -> Settings:
@@ -350,9 +350,7 @@ def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     if limit_ms == 0:
-        raise click.BadParameter(
-            "0 leaves no time for a request: write 1ms or more, such as 5s", param_hint=f"'{flag}'"
-        )
+        raise click.BadParameter("0 leaves no time for a request: use 1ms or more, such as 5s", param_hint=f"'{flag}'")
     return None if limit_ms is None else Setting(limit_ms, flag)
 
 
@@ -410,7 +408,9 @@ def with_common(
             named = given.get(profile)
             if named is not None:
                 if given["profile"] not in (None, named):
-                    raise click.UsageError(f"two profiles: {named} and -C {given['profile']}.")
+                    raise click.UsageError(
+                        f"-C {given['profile']} and {named} are different profiles: use one of them."
+                    )
                 given["profile"] = named
             is_stream = repeats is not None and repeats(given)
             of_user = {name: given.pop(name) for name in shared}
@@ -430,7 +430,7 @@ def with_common(
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     """Raise click.UsageError for an option before a subcommand."""
     for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
-        raise click.UsageError(f"{name} belongs after '{subcommand}'.", ctx)
+        raise click.UsageError(f"Put {name} after '{subcommand}'.", ctx)
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:

@@ -71,7 +71,7 @@ def shape_of_json(
     shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
     if output not in (None, shape):
         raise click.UsageError(
-            f"--json is --output {shape.value}, and cannot be combined with --output {output.value}."
+            f"--json selects --output {shape.value}, and cannot be combined with --output {output.value}."
         )
     return shape
 

@@ -66,7 +66,7 @@ def entity_options(
         if name is not None or is_default:
             found[kind] = name
     if "ip" in found and len(found) > 1:
-        raise click.UsageError("--ip cannot be combined with a user or client id: an address has its own quotas.")
+        raise click.UsageError("--ip cannot be combined with a user or client ID: addresses have separate quotas.")
     return found
 
 
@@ -88,7 +88,7 @@ def list_(common: Common, names: Names) -> int:
     ]
     write_listing(common.environment, output, Listing("quotas", COLUMNS, rows))
     if not rows and output is Output.TABLE:
-        common.say(f"{common.environment.program}: {'no quota matches' if names else 'no quota is set'}")
+        common.say(f"{common.environment.program}: {'no matching quotas found' if names else 'no quotas found'}")
     return ExitCode.OK
 
 
@@ -148,7 +148,7 @@ def describe(common: Common, names: Names) -> int:
     ]
     write_listing(common.environment, output, Listing("quotas", EFFECTIVE_COLUMNS, rows, shown=EFFECTIVE_COLUMNS[:3]))
     if not rows:
-        common.say(f"{common.environment.program}: no quota applies")
+        common.say(f"{common.environment.program}: no quotas apply")
     return ExitCode.OK
 
 
@@ -192,8 +192,8 @@ def _key(key: str, where: str) -> str:
     if key in KEYS:
         return key
     near = nearest_name(key, KEYS)
-    known = f"did you mean {near}?" if near is not None else f"there are {', '.join(KEYS)}"
-    raise click.BadParameter(f"{key!r} is not a quota: {known}", param_hint=where)
+    known = f"did you mean {near}?" if near is not None else f"use {', '.join(KEYS)}"
+    raise click.BadParameter(f"unknown quota {key!r}: {known}", param_hint=where)
 
 
 def _value(key: str, text: str) -> float:
@@ -205,7 +205,7 @@ def _value(key: str, text: str) -> float:
         value = -1
     if not 0 < value < float("inf") or "_" in text:
         sizes = ", or a size such as 1MB or 512KiB" if is_size else ""
-        raise click.BadParameter(f"{key}={text}: a quota is a number above 0{sizes}", param_hint="'KEY=VALUE'")
+        raise click.BadParameter(f"{key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'")
     return value
 
 

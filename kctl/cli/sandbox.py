@@ -192,7 +192,9 @@ def start(
         raise click.BadParameter(str(e), param_hint="'--topic'") from None
     except OSError as e:
         raise CommandError(
-            ExitCode.USAGE, e.strerror or f"cannot listen on {host}:{port}: {e}", "choose another --port, or 0 for any"
+            ExitCode.USAGE,
+            e.strerror or f"cannot listen on {host}:{port}: {e}",
+            "choose another --port, or 0 for free ports",
         ) from None
     return 128 + ended_by
 
@@ -220,7 +222,7 @@ def inject_fault(
     except OSError as e:
         raise CommandError(
             ExitCode.USAGE,
-            f"no sandbox takes commands at {control}: {e.strerror or e}",
+            f"cannot connect to a sandbox at {control}: {e.strerror or e}",
             "start one with: kctl sandbox start --control PATH",
         ) from None
     except ValueError as e:
@@ -277,7 +279,7 @@ def _racks_of(nodes: int, text: str | None) -> list[str] | None:
         return None
     racks = text.split(",")
     if "" in racks or len(racks) > nodes:
-        raise click.BadParameter(f"{text!r} is not 1 to {nodes} racks, separated by commas", param_hint="'--racks'")
+        raise click.BadParameter(f"{text!r}: use 1 to {nodes} racks, separated by commas", param_hint="'--racks'")
     return [racks[at % len(racks)] for at in range(nodes)]
 
 

@@ -85,7 +85,7 @@ def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, 
     try:
         return {control: _status_at(control)}
     except (OSError, ValueError) as e:
-        text = f"no sandbox takes commands at {control}: {getattr(e, 'strerror', None) or e}"
+        text = f"cannot connect to a sandbox at {control}: {getattr(e, 'strerror', None) or e}"
         raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox start --control PATH") from None
 
 
@@ -117,7 +117,7 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 
 def no_sandbox() -> CommandError:
-    return CommandError(ExitCode.USAGE, "no sandbox of this user is running", "start one with: kctl sandbox start")
+    return CommandError(ExitCode.USAGE, "no running sandbox of this user found", "start one with: kctl sandbox start")
 
 
 def _is_private(folder: Path) -> bool:

@@ -76,7 +76,7 @@ def list_(
         rows.append({"subject": subject, "versions": versions, "latest_version": versions[-1] if versions else None})
     write_listing(common.environment, output, Listing("schemas", LIST_COLUMNS, rows))
     if not rows:
-        common.say(f"{common.environment.program}: note: no subjects")
+        common.say(f"{common.environment.program}: no subjects found")
     return ExitCode.OK
 
 

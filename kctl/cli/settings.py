@@ -251,8 +251,8 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
             variable = ENVIRONMENT_PREFIX + name.upper().replace(".", "_")
             or_variable = f", into ${variable}," if _property_of_variable(variable) is not None else ""
             raise ConfigError(
-                f"-X {name}: a secret on the command line can be read by every user of this machine; "
-                f"put it into a file for --command-config{or_variable} or let a profile fetch it",
+                f"-X {name}: other users of this machine can read secrets on the command line. "
+                f"Put the secret into a file for --command-config{or_variable} or let a profile fetch it",
                 key=name,
             )
         found[name] = Setting(value, "-X")
@@ -271,4 +271,4 @@ def key_and_value(override: str) -> tuple[str, str]:
     shown = _KEY.match(key)
     assert shown is not None
     more = "..." if shown[0] != key else ""
-    raise ConfigError(f"-X takes key=value, such as -X client.id=me, not '{shown[0]}{more}'")
+    raise ConfigError(f"invalid -X '{shown[0]}{more}': use key=value, such as -X client.id=me")

@@ -47,7 +47,7 @@ class Alteration(NamedTuple):
         removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
         pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
         if not configs and partitions is None:
-            raise click.UsageError("Nothing to change: --config KEY=VALUE, --config KEY- or --partitions N.")
+            raise click.UsageError("Nothing to change: use --config KEY=VALUE, --config KEY-, or --partitions N.")
         return cls(words, {**pairs, **dict.fromkeys(removed)}, partitions)
 
     def command(self, name: str, part: str) -> str:
@@ -129,7 +129,7 @@ def _report(
     code = report_failures(common, has_done, list(failed.values()), check)
     if failed and has_done and not dry_run:
         for name, part in failed:
-            common.say(f"hint: {wanted.command(name, part)} retries the change that failed")
+            common.say(f"hint: retry the failed change with: {wanted.command(name, part)}")
     return code
 
 

@@ -86,7 +86,7 @@ def list_(
         )
     if folders is None or not folders.failed:
         return ExitCode.OK
-    common.say(f"kctl topics: note: sizes lack the replicas on {counted(len(folders.failed), 'broker')}")
+    common.say(f"kctl topics: note: sizes do not include the replicas on {counted(len(folders.failed), 'broker')}")
     return report_failures(common, True, list(folders.failed.values()))
 
 
@@ -112,7 +112,7 @@ def describe(
     output = common.choose_output(*SHAPES)
     words, health = parse_patterns(names or ()), Health(under_replicated, offline)
     if not names and not health.is_any:
-        raise click.UsageError("Missing argument 'TOPIC': a name, '/PATTERN/', --under-replicated or --offline.")
+        raise click.UsageError("Missing argument 'TOPIC': use a name, '/PATTERN/', --under-replicated, or --offline.")
     if configs + size + health.is_any > 1:
         raise click.UsageError("--configs, --size, and --under-replicated or --offline cannot be combined.")
     if docs and not configs:
@@ -200,7 +200,7 @@ def create(
         failed = []
         for name, error in results.failed.items():
             if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
-                common.say(f"kctl topics: topic {name} exists already")
+                common.say(f"kctl topics: topic {name} already exists")
             else:
                 failed.append(error)
         check = checking("kctl topics describe", results.failed)

@@ -225,11 +225,13 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
     if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":
         raise error
     if is_new and error is None:
-        raise CommandError(ExitCode.USAGE, f"user {name!r} exists already", "kctl users alter changes its password")
+        raise CommandError(
+            ExitCode.USAGE, f"user {name!r} already exists", "change the password with: kctl users alter"
+        )
     if not is_new and error is not None:
         _suggest_users(admin, found)
-        hint = getattr(error, "hint", "") or "kctl users list shows the users with a password"
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"there is no user {name!r} with a password", hint)
+        hint = getattr(error, "hint", "") or "list the users with a password with: kctl users list"
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no user {name!r} with a password found", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
 

@@ -148,7 +148,7 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
         described = admin.describe_groups([name])[name]
     except BrokerError as error:
         if error.code == ErrorCode.GROUP_ID_NOT_FOUND:
-            return "there is no such group"
+            return "the group does not exist"
         raise
     if state is not None and described.state.lower() != state.lower():
         return f"it is {described.state}, not {state}"

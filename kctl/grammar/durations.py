@@ -11,7 +11,7 @@ LONGEST_TEXT = 40
 _PART = r"(?P<{0}>\d+(?:\.\d+)?){0}"
 _DURATION = re.compile("".join(f"(?:{_PART.format(unit)})?" for unit in UNITS_MS), re.ASCII)
 _BARE = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
-_EXAMPLES = "write it like 5s, 500ms or 1m30s"
+_EXAMPLES = "use a form such as 5s, 500ms, or 1m30s"
 
 
 def parse_duration_ms(text: str) -> int:
@@ -45,7 +45,7 @@ def _whole_ms(number: str, unit: str) -> int:
     precision: int = 10 ** len(fraction)
     scaled, rest = divmod(int(whole + fraction) * UNITS_MS[unit], precision)
     if rest:
-        raise ValueError(f"'{number}{unit}' is finer than a millisecond")
+        raise ValueError(f"'{number}{unit}' is not a whole number of milliseconds")
     return scaled
 
 

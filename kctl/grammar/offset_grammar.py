@@ -139,7 +139,7 @@ class _Parser:
             anchor = _WORDS[match[1].lower()]
             if (anchor, match[2]) in ((Anchor.START, "-"), (Anchor.END, "+")):
                 beyond = "before the first" if anchor is Anchor.START else "after the last"
-                raise self._error(f"{match[0]} lies {beyond} record", match.start(2))
+                raise self._error(f"{match[0]} is {beyond} record", match.start(2))
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
         if self._is_at("-"):
@@ -219,7 +219,7 @@ class _Parser:
 
     def _expect_end(self) -> None:
         if self._at < len(self._text):
-            raise self._error(f"{self._rest(self._at)!r} is not expected here")
+            raise self._error(f"unexpected {self._rest(self._at)!r}")
 
     def _error(self, problem: str, at: int | None = None) -> OffsetError:
         return OffsetError(problem, self._text, self._at if at is None else at)

@@ -22,7 +22,9 @@ def read_properties(source: str | bytes, name: str = "properties") -> dict[str, 
     Source: java.util.Properties.load. Differs: Java reads ISO 8859-1 only and accepts an empty key.
     """
     if len(source) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: {len(source)} bytes are more than the {LARGEST_FILE_BYTES} a file may have")
+        raise ConfigError(
+            f"{name}: the file has {len(source)} bytes, more than the limit of {LARGEST_FILE_BYTES} bytes"
+        )
     text = _decode(source) if isinstance(source, bytes) else source
     properties: dict[str, str] = {}
     for number, line in _logical_lines(text):
@@ -33,7 +35,7 @@ def read_properties(source: str | bytes, name: str = "properties") -> dict[str, 
         except ValueError as e:
             raise ConfigError(f"{name} line {number}: {e}") from None
         if not key:
-            raise ConfigError(f"{name} line {number}: a value without a key")
+            raise ConfigError(f"{name} line {number}: the value has no key")
         properties[key] = value
     return properties
 
@@ -121,7 +123,7 @@ def _join_surrogates(text: str) -> str:
     try:
         return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError:
-        raise ValueError("a \\u escape names half of a character") from None
+        raise ValueError("a \\u escape is half of a surrogate pair") from None
 
 
 def _escape(text: str, *, in_key: bool) -> str:

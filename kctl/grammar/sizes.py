@@ -19,7 +19,7 @@ _BY_LOWER = {unit.lower(): size for unit, size in UNITS_BYTES.items()}
 _SIZE = r"([0-9]+(?:\.[0-9]+)?)\s?([A-Za-z]*)"
 _RATE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)/(ms|s|m|h)"
 _PERIODS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
-_EXAMPLES = "write it like 64MiB, 500kB or 1GiB"
+_EXAMPLES = "use a form such as 64MiB, 500kB, or 1GiB"
 
 
 def parse_size_bytes(text: str) -> int:
@@ -39,7 +39,7 @@ def parse_size_bytes(text: str) -> int:
     unit_bytes = _BY_LOWER.get(unit.lower())
     if unit_bytes is None and unit.upper() in ("K", "M", "G"):
         decimal = "kB" if unit.upper() == "K" else f"{unit.upper()}B"
-        raise ValueError(f"{text!r} may mean {number}{decimal} or {number}{unit.upper()}iB: write one of them")
+        raise ValueError(f"{text!r} is ambiguous: write {number}{decimal} or {number}{unit.upper()}iB")
     if unit_bytes is None:
         raise ValueError(f"{text!r} has an unknown unit {unit!r}: {_EXAMPLES}")
     whole, _, fraction = number.partition(".")
@@ -70,8 +70,8 @@ def parse_rate(text: str) -> float:
     match = re.fullmatch(_RATE, text.strip())
     if match is None:
         hint = f"; write {text}/s for records a second" if text.strip().isdecimal() else ""
-        raise ValueError(f"{text!r} is not a rate: write it like 500/s, 2.5/s or 30/m{hint}")
+        raise ValueError(f"{text!r} is not a rate: use a form such as 500/s, 2.5/s, or 30/m{hint}")
     rate = float(match[1]) * 1000 / _PERIODS_MS[match[2]]
     if not rate:
-        raise ValueError(f"{text!r} would never send anything")
+        raise ValueError(f"{text!r} must be greater than 0")
     return rate

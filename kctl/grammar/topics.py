@@ -46,9 +46,9 @@ def parse_topics(words: Sequence[str]) -> TopicWords:
         if word.startswith("/"):
             patterns.append(_pattern(word))
         elif "/" in word:
-            raise ValueError(f"{word!r} is not the name of a topic; a pattern is written /{word.strip('/')}/")
+            raise ValueError(f"{word!r} is not a topic name: write patterns as /{word.strip('/')}/")
         elif not word:
-            raise ValueError("a topic's name must not be empty")
+            raise ValueError("topic names must not be empty")
         else:
             names.append(word)
     return TopicWords(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(patterns)))

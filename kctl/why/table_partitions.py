@@ -15,33 +15,34 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
         sentence="{partition} has no leader: {reason}{more}",
-        leads_to="It can be neither written nor read.",
+        leads_to="The partition cannot be read or written.",
         show="kctl topics describe {topic}",
-        cure="{fix}; electing a leader that is not in sync would lose records",
+        cure="{fix}. Electing a leader that is not in sync would lose records",
     ),
     FindingKind(
         id="coordinator-offline",
         severity=Severity.ERROR,
-        title="A partition of a coordinator's topic has no leader",
+        title="A partition of a coordinator topic has no leader",
         scopes=_ALL,
         looks=1,
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
         sentence="{partition} has no leader: {reason}{more}",
-        leads_to="{what} have no coordinator: {fate}.",
+        leads_to="{what} have no coordinator, and {fate}.",
         show="kctl topics describe {topic}",
-        cure="{fix}; electing a leader that is not in sync would lose records",
+        cure="{fix}. Electing a leader that is not in sync would lose records",
     ),
     FindingKind(
         id="transaction-hanging",
         severity=Severity.ERROR,
-        title="A transaction that no coordinator will end",
+        title="A hanging transaction blocks consumers",
         scopes=_ALL,
         looks=1,
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
-        sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
-        "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}: it hangs{more}",
+        sentence="a hanging transaction blocks read_committed consumers of {partition} at offset {offset}, with "
+        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{reason}{more}",
         leads_to="read_committed consumers make no progress, and compaction stops before the transaction.",
         show="kctl transactions hanging --topic {topic}",
         cure="kctl transactions abort {topic}:{number} --start-offset {offset} --execute{rest}",
@@ -49,17 +50,18 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="transaction-open",
         severity=Severity.WARNING,
-        title="A transaction that has been open for a long time",
+        title="A transaction has been open for a long time",
         scopes=_ALL,
         looks=1,
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
-        sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
-        "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}{more}",
+        sentence="an open transaction blocks read_committed consumers of {partition} at offset {offset}, with "
+        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{reason}{more}",
         leads_to="read_committed consumers make no progress until the transaction ends or times out "
         "(transaction.timeout.ms).",
         show="kctl transactions hanging --topic {topic} --all",
-        cure="look at the process of the producer: it neither commits nor aborts",
+        cure="check the producer: it does not commit or abort the transaction",
     ),
     FindingKind(
         id="transaction-running",
@@ -69,11 +71,12 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
-        sentence="{partition}: readers of committed records stop at offset {offset}, and {waiting} records wait. "
-        "Producer {producer} (epoch {epoch}{name}) opened a transaction there {age} ago, and {reason}{more}",
+        sentence="an open transaction blocks read_committed consumers of {partition} at offset {offset}, with "
+        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{reason}{more}",
         leads_to="read_committed consumers wait until the producer commits or aborts it.",
         show="kctl transactions hanging --topic {topic} --all",
-        cure="wait until the producer ends the transaction, or look at its process",
+        cure="wait until the producer ends the transaction, or check the producer",
     ),
     FindingKind(
         id="under-min-isr",
@@ -83,11 +86,11 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeConfigs"),
         subject="topic {topic}",
-        sentence="{partition} has {in_sync} of {replicas} replicas in sync and min.insync.replicas={least} ({source}); "
-        "missing: {brokers}{more}",
+        sentence="{partition} has {in_sync} of {replicas} replicas in sync, but min.insync.replicas={least} "
+        "({source}). Out of sync: {brokers}{more}",
         leads_to="Producers with acks=all fail with NOT_ENOUGH_REPLICAS.",
         show="kctl topics describe {topic}",
-        cure="start {brokers}, or find out why they do not catch up",
+        cure="start {brokers}, or find out why the replicas do not catch up",
     ),
     FindingKind(
         id="impossible-min-isr",
@@ -97,35 +100,37 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeConfigs"),
         subject="topic {topic}",
-        sentence="{topic} has {replicas} and min.insync.replicas={least} ({source}): acks=all can never succeed",
-        leads_to="Every producer with acks=all, the default, fails with NOT_ENOUGH_REPLICAS.",
+        sentence="{topic} has {replicas} but min.insync.replicas={least} ({source}): acks=all can never succeed",
+        leads_to="Producers with acks=all (the default) fail with NOT_ENOUGH_REPLICAS.",
         show="kctl configs show topic {topic}",
         cure="kctl configs set topic {topic} min.insync.replicas={possible}",
     ),
     FindingKind(
         id="future-timestamps",
         severity=Severity.WARNING,
-        title="Records from the future stop retention",
+        title="Records with future timestamps delay retention",
         scopes=_ALL,
         looks=1,
         requests=(NEWEST_TIMESTAMPS,),
         subject="topic {topic}",
-        sentence="{partition} has a record from the future: offset {offset} is dated {date}, {ahead} from now{more}",
-        leads_to="Retention by time keeps the segment with that record, and all after it, until then.",
+        sentence="{partition} has a record with a future timestamp: offset {offset} is dated {date}, {ahead} from "
+        "now{more}",
+        leads_to="Until then, retention.ms does not delete the segment of this record or later segments.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="{fix}",
     ),
     FindingKind(
         id="records-lost",
         severity=Severity.ERROR,
-        title="An election has lost acknowledged records",
+        title="A leader election lost acknowledged records",
         scopes=_ALL,
         looks=2,
         requests=("Metadata", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="topic {topic}",
-        sentence="{partition} lost {lost} acknowledged records within {seconds}: it ended at offset {before} while "
-        "broker {old} led it (epoch {epoch}), and broker {leader}, elected {how}, has only {end} of that{more}",
-        leads_to="Consumers that have read them skip or repeat other records; all others never see them.",
+        sentence="{partition} lost {lost} acknowledged records within {seconds}: it ended at offset {before} "
+        "under broker {old} (epoch {epoch}), but broker {leader}, elected {how}, has {end}{more}",
+        leads_to="Consumers that have read the lost records skip or repeat other records. Other consumers never "
+        "see the lost records.",
         show="kctl topics describe {topic}",
         cure="send the lost records again; to prevent a recurrence, set unclean.leader.election.enable=false and "
         "min.insync.replicas to at least 2",
@@ -133,42 +138,42 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="unclean-election",
         severity=Severity.WARNING,
-        title="A replica that lacks records may become leader",
+        title="A replica that is not in sync may become leader",
         scopes=_TOPICS,
         looks=1,
         requests=("DescribeConfigs", "Metadata"),
         subject="topic {topic}",
         sentence="{topic} has unclean.leader.election.enable=true ({source}): a replica that is not in sync may become "
         "leader",
-        leads_to="Acknowledged records are lost when the in-sync replicas fail together.",
+        leads_to="Acknowledged records are lost if all in-sync replicas fail together.",
         show="kctl configs show topic {topic}",
         cure="kctl configs set topic {topic} unclean.leader.election.enable=false",
     ),
     FindingKind(
         id="compaction-stalled",
         severity=Severity.WARNING,
-        title="A compacted topic is not compacted",
+        title="Compaction of a topic has stalled",
         scopes=(Scope.CLUSTER,),
         looks=1,
         requests=("DescribeConfigs", "DescribeLogDirs", "ListOffsets", "Fetch"),
         subject="topic {topic}",
-        sentence="{partition} is not compacted although cleanup.policy={policy}: of its oldest {records} records (from "
-        "offset {offset}, more than {age} old) {repeated} have a key that occurs again among them, so that all of its "
-        "{size} on broker {broker} are dirty{more}",
-        leads_to="The log grows without end, and clients that read all of it at startup take ever longer to start.",
+        sentence="{partition} is not being compacted (cleanup.policy={policy}): {repeated} of its oldest "
+        "{records} records have a repeated key. They begin at offset {offset} and are more than {age} "
+        "old. {size} on broker {broker} are uncompacted{more}",
+        leads_to="The log keeps growing, and clients that read all of it start ever more slowly.",
         show="kctl brokers log-dirs {broker} --replicas",
-        cure="look for 'uncleanable' and errors of the log cleaner in the log of broker {broker}, and restart it",
+        cure="search the log of broker {broker} for 'uncleanable' and log cleaner errors, and restart the broker",
     ),
     FindingKind(
         id="old-message-format",
         severity=Severity.NOTE,
-        title="Old clients cannot read the codec, or brokers the format",
+        title="A topic has a codec or format that some clients do not support",
         scopes=_TOPICS,
         looks=1,
         requests=("DescribeConfigs",),
         subject="topic {topic}",
         sentence="{topic} has {name}={value}: {reason}",
-        leads_to="Clients that are too old fail with UNSUPPORTED_COMPRESSION_TYPE, or brokers convert every fetch.",
+        leads_to="Old clients fail with UNSUPPORTED_COMPRESSION_TYPE, or brokers convert each fetch.",
         show="kctl configs show topic {topic}",
         cure="kctl configs unset topic {topic} {name}",
     ),

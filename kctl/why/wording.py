@@ -54,7 +54,7 @@ def member_values(member: MemberDescription) -> dict[str, Value]:
 
 
 def source_text(config: ConfigValue) -> str:
-    return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "its source is not reported"))
+    return _SOURCES.get(config.source, CONFIG_SOURCES.get(config.source, "unknown source"))
 
 
 def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[str, Value]]:
@@ -64,7 +64,7 @@ def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[
 
 def more_text(count: int, noun: str = "partition") -> str:
     """Return `; likewise 3 more partitions`, or an empty text."""
-    return f"; likewise {counted(count, f'more {noun}')}" if count > 0 else ""
+    return f". Also affected: {counted(count, f'more {noun}')}" if count > 0 else ""
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:

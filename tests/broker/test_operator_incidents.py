@@ -155,5 +155,5 @@ def test_partition_without_a_commit_counts_for_the_threshold(kafka_three: KafkaC
     assert ended.code == ExitCode.PARTIAL_FAILURE, ended
     assert [(row["partition"], row["lag"], row["note"]) for row in rows(ended)] == [
         (0, 0, None),
-        (1, None, "nothing committed"),
+        (1, None, "no committed offset"),
     ]

@@ -83,11 +83,11 @@ def test_group_without_members_and_lost_records(any_kafka: KafkaCluster, topic: 
         consumer.commit_sync({TopicPartition(topic, 0): 2, TopicPartition(topic, 1): 0}, timeout=10)
     _, found = why(any_kafka, "why", "group", group)
     assert found.keys() == {"group-no-members"}
-    assert f"7 records wait: 7 on {topic}-0" in found["group-no-members"]["sentence"]
+    assert f"7 unread records: 7 on {topic}-0" in found["group-no-members"]["sentence"]
     assert kctl("topics", "trim", f"{topic}:0", "--before", "5", "--yes", "-b", any_kafka.bootstrap()).code == 0
     ended, found = why(any_kafka, "why", "group", group)
     assert ended.code == 3
-    assert "its next offset is 2, and the log starts at 5" in found["lost-data"]["sentence"]
+    assert "its next offset is 2, but the log starts at 5" in found["lost-data"]["sentence"]
 
 
 @pytest.mark.nightly
@@ -109,8 +109,8 @@ def test_member_that_commits_nothing_is_stuck(any_kafka: KafkaCluster, topic: st
         ended, found = why(any_kafka, "why", "group", group, "--samples", "2", "--interval", "1s")
         assert ended.code == 3
         assert found.keys() == {"group-stuck"}
-        assert f"{group} has not moved on {topic}-0 from offset 3 for 1" in found["group-stuck"]["sentence"]
-        assert "4 records wait. Its owner app-7 (127.0.0.1)" in found["group-stuck"]["sentence"]
+        assert f"{group} has been at offset 3 of {topic}-0 for 1" in found["group-stuck"]["sentence"]
+        assert "4 unread records. Member app-7 (127.0.0.1)" in found["group-stuck"]["sentence"]
 
 
 def test_frozen_broker_is_unreachable_and_named(kafka_three: KafkaCluster) -> None:

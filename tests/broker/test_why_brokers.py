@@ -162,7 +162,7 @@ def test_disk_that_fills_and_fails_is_found_until_it_is_repaired(two_disks: Kafk
         assert filling.subject == "broker 1"
         percent = 100 * (DISK_BYTES - FILL_BYTES) // DISK_BYTES
         assert f" of 67.1 MB free ({percent} %) in {data}" in filling.sentence
-        assert f"; {topic} takes most of it (" in filling.sentence
+        assert f". Its largest topic is {topic} (" in filling.sentence
         assert filling.cure.startswith(f"kctl configs set topic {topic} retention.bytes=")
 
         filler = small_disk / "filler"
@@ -174,7 +174,7 @@ def test_disk_that_fills_and_fails_is_found_until_it_is_repaired(two_disks: Kafk
             producer.send(topic, bytes(RECORD_BYTES))
         offline = story.until(story.cluster, "log-dir-offline")
         assert offline is not None
-        assert offline.sentence.startswith(f"broker 1 cannot use its directory {data}: ")
+        assert offline.sentence.startswith(f"log directory {data} of broker 1 is offline: ")
         assert offline.cure == f"repair the disk of {data}, then restart broker 1"
         filler.unlink()
         subprocess.run(["mount", "-o", f"remount,size={4 * DISK_BYTES}", str(small_disk)], check=True)

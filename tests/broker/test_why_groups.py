@@ -46,7 +46,9 @@ def test_member_that_restarts_all_the_time_is_a_storm(story: KafkaStory, protoco
         restart()
         assert story.group(group, restart, glimpses=1).keys() & {"rebalance-storm"} == set()
         storm = story.group(group, restart, glimpses=STORM_EPOCHS)["rebalance-storm"]
-    began = f"{group} does not settle: {'its epoch rose by ' if protocol == 'consumer' else 'it rebalanced at least '}"
+    began = (
+        f"{group} keeps rebalancing: {'its epoch rose by ' if protocol == 'consumer' else 'it rebalanced at least '}"
+    )
     assert storm.sentence.startswith(began)
 
 
@@ -87,11 +89,11 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
         remove = f"kctl groups remove-members {group} --instance pod-1 --execute"
         if protocol == "classic":  # the coordinator does not know that the process is gone
             assert found.keys() & ids == {"group-stuck"}
-            assert found["group-stuck"].cure.endswith(f"; if its process is gone: {remove}")
+            assert found["group-stuck"].cure.endswith(f". If its process is gone, run: {remove}")
         else:
             assert found.keys() & ids == {"static-member-gone"}
-            closed = "which has closed and is expected back until its session timeout"
-            assert f"Its owner is the static member pod-1 (127.0.0.1), {closed}" in found["static-member-gone"].sentence
+            closed = "has closed, and keeps the partition until its session times out"
+            assert f"Static member pod-1 (127.0.0.1) {closed}" in found["static-member-gone"].sentence
             assert found["static-member-gone"].cure == remove
         story.cure(remove)
         wait_until(lambda: lags() == [0, 0], NOTICED_MS, "pod-2 to read both")
@@ -111,8 +113,8 @@ def test_processes_that_fence_each_others_instance_id_are_found_and_a_restart_is
     assert story.group(group, start).keys() & {"duplicate-instance-id"} == set()
     found = story.group(group, start, glimpses=LOOP_IDS)["duplicate-instance-id"]
     assert re.search(
-        rf"{group}: group.instance.id pod-1 had {LOOP_IDS + 1} member ids within [\d.ms]+: processes that use it "
-        r"\(app on 127.0.0.1\) fence each other, or one restarts all the time",
+        rf"{group}: group.instance.id pod-1 had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes that use it "
+        r"\(app on 127.0.0.1\) fence each other, or one process keeps restarting",
         found.sentence,
     )
 
@@ -127,8 +129,8 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     reset = f"kctl groups reset-offsets {group} --topic {topic}:0 --to-earliest --execute"
     found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
-        rf"{group} went back on {topic}-0 from offset 9 to 0 within [\d.ms]+, and reads 9 records again; "
-        "the log starts at 0",
+        rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and reads 9 records again. "
+        "The log starts at 0",
         found.sentence,
     )
     story.cure(found.cure)
@@ -148,7 +150,7 @@ def test_members_that_commit_nothing_are_found_until_they_do(story: KafkaStory) 
     story.produce(topic, 3)
     with polled(story.member(group, topic)):
         found = story.group(group, lambda: story.produce(topic, 4))["no-committed-offsets"]
-        assert f"{group} has no committed offset of {topic}-0, which app (127.0.0.1) has, although 4 records" in (
+        assert f"app (127.0.0.1) of {group} owns {topic}-0 but has not committed an offset, although 4 records" in (
             found.sentence
         )
     with polled(story.member(group, topic, enable_auto_commit=True, auto_commit_interval_ms=100)):
@@ -158,7 +160,7 @@ def test_members_that_commit_nothing_are_found_until_they_do(story: KafkaStory) 
     story.commit(group, topic, 3)
     story.produce(topic, 5, partition=1)
     missed = story.group(group)["uncommitted-partition"]
-    assert missed.sentence == f"{group} has committed offsets of {topic}, but none of {topic}-1, which has 5 records"
+    assert missed.sentence == f"{group} has committed offsets for {topic}, but not for {topic}-1, which has 5 records"
     story.cure(missed.cure)
     assert story.group(group).keys() & {"uncommitted-partition"} == set()
 
@@ -172,12 +174,18 @@ def test_member_that_gets_no_partition_and_topic_that_is_deleted(story: KafkaSto
         with polled(story.member(group, topic), gets_share=False):
             idle = story.until(lambda: story.group(group), "members-idle")
             assert idle is not None
-            assert idle.sentence == f"1 of 3 members of {group} have no partition: there are 2 partitions to share"
+            assert (
+                idle.sentence
+                == f"1 of 3 members of {group} have no partitions, because the topics have only 2 partitions"
+            )
     with polled(story.member(group, topic)):
         story.admin.delete_topics([topic]).raise_first()
         missing = story.until(lambda: story.group(group), "topic-missing")
         assert missing is not None
-        assert missing.sentence == f"{group} reads {topic}, which does not exist or may not be described"
+        assert (
+            missing.sentence
+            == f"{group} reads topic {topic}, which does not exist or which this principal may not describe"
+        )
         story.cure(missing.cure)
         story.until(lambda: story.group(group), "topic-missing", is_gone=True)
 
@@ -194,10 +202,10 @@ def test_quota_near_zero_of_a_members_client_id(story: KafkaStory) -> None:
         found = story.until(lambda: story.group(group), "group-throttled")
         assert found is not None
         assert found.sentence == (
-            f"{group} has members that may use 100 bytes a second (consumer_byte_rate of client-id {topic}): {topic} "
-            "(127.0.0.1); 4 records wait on 1 partition"
+            f"a quota limits {topic} (127.0.0.1) of {group} to 100 bytes/s (consumer_byte_rate, set for client-id "
+            f"{topic}). 4 records of 1 partition are unread"
         )
-        story.cure(found.cure.removeprefix("raise that quota, or remove it: "))
+        story.cure(found.cure.removeprefix("raise the quota, or remove it: "))
         story.until(lambda: story.group(group), "group-throttled", is_gone=True)
 
 
@@ -241,7 +249,8 @@ def test_group_that_reads_more_slowly_than_records_arrive(story: KafkaStory) -> 
 
         found = story.group(group, more_and_later)["falling-behind"]
     assert re.fullmatch(
-        rf"{group} falls behind on {topic}: {ARRIVING} records arrived in [\d.ms]+ and it committed 1; 20,002 wait",
+        rf"{group} falls behind on {topic}: {ARRIVING} records arrived in [\d.ms]+, but it committed 1. 20,002 "
+        "records are unread",
         found.sentence,
     )
 
@@ -256,11 +265,11 @@ def test_record_near_its_retention_and_record_of_the_future(story: KafkaStory) -
     story.commit(group, topic, 1, partition=1)
     story.produce(topic, 2, partition=1, timestamp_ms=now_ms - HOUR_MS * 95 // 100)
     soon = story.group(group)["will-lose-data"]
-    assert f"{group} is about to lose records of {topic}-1: its next record, at offset 1, is 57m" in soon.sentence
+    assert f"{group} is about to lose records of {topic}-1: its next record (offset 1) is 57m" in soon.sentence
     assert "future-timestamps" not in story.topic(topic)
     story.produce(topic, 1, timestamp_ms=now_ms + 400 * 24 * HOUR_MS)
     ahead = story.topic(topic)["future-timestamps"]
-    assert f"{topic}-0 has a record from the future: offset 1 is dated " in ahead.sentence
+    assert f"{topic}-0 has a record with a future timestamp: offset 1 is dated " in ahead.sentence
     assert ", 1 year from now" in ahead.sentence
     story.admin.delete_topics([topic]).raise_first()
 
@@ -273,7 +282,7 @@ def test_min_isr_above_the_number_of_replicas(story: KafkaStory) -> None:
     found = story.until(lambda: story.topic(topic), "impossible-min-isr")
     assert found is not None
     assert found.sentence == (
-        f"{topic} has 1 replica and min.insync.replicas=2 (set on the topic): acks=all can never succeed"
+        f"{topic} has 1 replica but min.insync.replicas=2 (set on the topic): acks=all can never succeed"
     )
     story.cure(found.cure)
     story.until(lambda: story.topic(topic), "impossible-min-isr", is_gone=True)
@@ -315,7 +324,7 @@ def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) ->
         assert kctl(*quotas).code == 0
         found = throttled.until(lambda: throttled.topic(topic), "quota-throttled")
         assert found is not None
-        assert "throttles this client: its responses requested pauses of " in found.sentence
+        assert " throttled this client for " in found.sentence
     finally:
         removed = ("quotas", "unset", "request_percentage", "--client-id", client_id, "-b", story.kafka.bootstrap())
         assert kctl(*removed).code == 0

@@ -106,7 +106,8 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
         found = story.until(lambda: story.topic(topic), "no-leader")
         assert found is not None
         assert found.sentence == (
-            f"{topic}-0 has no leader: broker 2 fenced, and broker 3 not in sync; eligible without loss: broker 2"
+            f"{topic}-0 has no leader: its replicas are on broker 2 (fenced) and broker 3 (not in sync). "
+            "Eligible without data loss: broker 2"
         )
         assert found.cure.startswith("start broker 2, or ")
         set_unclean(story, topic)
@@ -119,8 +120,10 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
     found = story.look(Selection((group,), (topic,)), ALL, lose)
     lost = found["records-lost"]
     assert f"{topic}-0 lost 5 acknowledged records within " in lost.sentence
-    assert "it ended at offset 8 while broker 2 led it (epoch " in lost.sentence
-    assert lost.sentence.endswith("and broker 3, elected though it was not in sync, has only the first 3 of that")
+    assert "it ended at offset 8 under broker 2 (epoch " in lost.sentence
+    assert lost.sentence.endswith(
+        "but broker 3, elected although it was not in sync, has records of this epoch only up to offset 3"
+    )
     assert "5 records that it read are gone" in found["log-truncated"].sentence
     assert "unclean-election" not in found  # configs are read in the first look
     unclean = story.topic(topic)["unclean-election"]
@@ -137,7 +140,7 @@ def check_under_min_isr(story: KafkaStory, topic: str) -> None:
     found = story.until(lambda: story.topic(topic), "under-min-isr")
     assert found is not None
     assert found.sentence == (
-        f"{topic}-0 has 2 of 3 replicas in sync and min.insync.replicas=3 (set on the topic); missing: broker 3"
+        f"{topic}-0 has 2 of 3 replicas in sync, but min.insync.replicas=3 (set on the topic). Out of sync: broker 3"
     )
 
 
@@ -181,14 +184,14 @@ def test_broker_that_no_longer_reads_the_metadata_log(story: KafkaStory, monkeyp
         stale = story.until(look, "stale-metadata")
         assert stale is not None
         assert stale.subject == f"broker {behind}"
-        assert f"for 1 partition it names leaders of older epochs, for example broker {controller} in epoch 0 for " in (
+        assert f"for 1 partition: it reports broker {controller} as the leader of {topic}-0 (epoch 0), but " in (
             stale.sentence
         )
-        assert re.search(rf"{topic}-0, which [\d.ms]+ ago was led by {controller} in epoch \d", stale.sentence)
+        assert re.search(rf"but [\d.ms]+ ago broker {controller} was the leader already \(epoch \d\)", stale.sentence)
         lag = story.until(look, "quorum-lag")
         assert lag is not None
         assert re.fullmatch(
-            rf"controller {behind} is \d+ records behind the metadata log and caught up last [\d.ms]+ ago",
+            rf"controller {behind} is \d+ records behind the metadata log, and last caught up [\d.ms]+ ago",
             lag.sentence,
         )
     for each in ids:

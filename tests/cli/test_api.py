@@ -82,8 +82,8 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
     ended = kctl("api", "DeleteTopics", fields, "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert ended.stderr.splitlines() == [
-        "kctl api: DeleteTopics can destroy records, positions or access: nothing was sent",
-        "hint: --execute sends it",
+        "kctl api: cannot send DeleteTopics without --execute: it can destroy records, offsets, or access",
+        "hint: add --execute to send the request",
     ]
     assert topic in kctl("topics", "list", "-b", bootstrap).stdout.decode()
     assert kctl("api", "DeleteTopics", fields, "-b", bootstrap, "--yes").code == 0
@@ -99,8 +99,8 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
         (("Metadata", "[]"), "The request is not a JSON object."),
         (("Metadata", "[" * 100_000), "The request is nested too deeply."),
         (("Metadata", '{"topics": [{"nam": "a"}]}'), "Metadata: topics[0].nam: unknown field; "),
-        (("NoSuchThing",), "Kafka has no API 'NoSuchThing' that a client may send. `kctl api` lists them."),
-        (("ListGroup",), "Kafka has no API 'ListGroup' that a client may send. Did you mean 'ListGroups'?"),
+        (("NoSuchThing",), "Unknown API 'NoSuchThing'. List the APIs with: kctl api."),
+        (("ListGroup",), "Unknown API 'ListGroup'. Did you mean 'ListGroups'?"),
         (("ListGroups", "--version", "99"), "ListGroups: there is no version 99, only 0 to 5"),
     ],
 )

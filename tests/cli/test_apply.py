@@ -102,15 +102,21 @@ def test_prune_needs_execute_and_deletes_what_is_not_declared(empty: ServedSandb
 def test_file_without_topics_prunes_nothing(empty: ServedSandbox) -> None:
     empty.sandbox.create_topic("old", 3)
     ended = apply(empty, "-f", "-", "--prune", "--yes", stdin=b"topics: []")
-    assert (ended.code, "would delete every topic" in ended.stderr) == (ExitCode.USAGE, True)
+    assert (ended.code, "would delete all topics" in ended.stderr) == (ExitCode.USAGE, True)
     assert set(empty.sandbox.cluster.topics) == {"old"}
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("topics: [{name: bills}, {name: orders, partitions: 1}]", "topic orders has 2 partitions, 1 declared"),
-        ("topics: [{name: bills}, {name: orders, replication_factor: 1}]", "replication factor 3, 1 declared"),
+        (
+            "topics: [{name: bills}, {name: orders, partitions: 1}]",
+            "topic orders has 2 partitions, but the file declares 1",
+        ),
+        (
+            "topics: [{name: bills}, {name: orders, replication_factor: 1}]",
+            "replication factor 3, but the file declares 1",
+        ),
         ("topics: [{name: bills}, {name: orders, configs: {retention.ms: soon}}]", "Not a number"),
         ("topics: [{name: bills}, {name: new, replication_factor: 9}]", "INVALID_REPLICATION_FACTOR"),
     ],
@@ -145,7 +151,7 @@ def test_prune_on_a_terminal_shows_the_changes_and_asks(
         terminal.read_all()
         assert terminal.process.wait(BOUND_S) == 0
     assert "- topic old (3 partitions) with all its records" in shown
-    assert "Make 3 changes, with 1 topic deleted with all records? [y/N]" in shown
+    assert "Make 3 changes, including 1 topic deleted with all records? [y/N]" in shown
     assert set(empty.sandbox.cluster.topics) == ({"orders", "bills"} if is_pruned else {"old"})
 
 
@@ -213,7 +219,7 @@ def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
         again = apply(served, "-f", "-", "--prune", "--diff", stdin=exported.stdout)
         assert (again.code, again.stdout) == (0, b""), again
         nothing = apply(served, "-f", "-", "--prune", "--yes", stdin=b"acls: []")
-        assert (nothing.code, "would delete every acl" in nothing.stderr) == (ExitCode.USAGE, True)
+        assert (nothing.code, "would delete all acls" in nothing.stderr) == (ExitCode.USAGE, True)
     refused = apply(empty, "-f", "-", stdin=text)
     assert (refused.code != 0, "SECURITY_DISABLED" in refused.stderr) == (True, True), refused
 

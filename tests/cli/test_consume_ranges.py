@@ -57,13 +57,13 @@ def test_ranges(bootstrap: str, days: str, options: tuple[str, ...], expected: l
 def test_an_end_in_the_future_is_waited_for(bootstrap: str, days: str) -> None:
     ended = consume(days, "-b", bootstrap, "-p", "0", "-o", "8:12", "--idle-timeout", "2s")
     assert (ended.code, ended.stdout) == (0, b"a8\na9\n")
-    assert ended.stderr.endswith("no record for 2s (--idle-timeout): at the end of the partition\n")
+    assert ended.stderr.endswith("no records for 2s (--idle-timeout): at the end of the partition\n")
 
 
 def test_an_offset_for_a_partition_that_is_not_there(bootstrap: str, days: str) -> None:
     ended = consume(days, "-b", bootstrap, "-e", "-o", "7=5")
     assert ended.code == ExitCode.UNKNOWN_RESOURCE
-    assert "-o 7=5: none of the partitions that are read has that number" in ended.stderr
+    assert "-o 7=5 does not match any partition to read" in ended.stderr
 
 
 def test_stored_offsets_are_read_without_joining(cluster: ServedSandbox, bootstrap: str, days: str) -> None:
@@ -98,7 +98,7 @@ def test_the_end_is_reached_where_all_is_deleted(
     send(bootstrap, topic, 0, ["x", "y", "z"])
     cluster.sandbox.delete_records(topic, 0, 3)
     ended = consume(topic, "-b", bootstrap, "-e", *(part.format(topic=topic) for part in group))
-    assert ended == (0, b"", "kctl consume: note: 0 records: every partition is empty\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: all partitions are empty\n")
 
 
 # --- the newest -----------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> No
     assert consume(topic, "-b", bootstrap, "-e") == (
         0,
         b"",
-        "kctl consume: note: 0 records: every partition is empty\n",
+        "kctl consume: note: 0 records: all partitions are empty\n",
     )
     assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
 
@@ -156,9 +156,9 @@ def test_exit_at_end_with_a_limit_of_no_records_notes_nothing(
 def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
     send(bootstrap, topic, 0, ["x"])
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
-    assert ended == (0, b"", "kctl consume: note: 0 records: none after the start offset\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: no records after the start offset\n")
     ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
-    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, none matched --grep or --jq\n")
+    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, but none matched --grep or --jq\n")
 
 
 @pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])
@@ -174,8 +174,8 @@ def test_exit_at_end_behind_an_open_transaction_says_where(bootstrap: str, topic
         producer.abort_transaction()
     assert (code, stdout) == (0, b"before\n")
     assert stderr == (
-        f"kctl consume: note: {topic}-0: stopped at the open transaction at offset 1; "
-        "--isolation-level read_uncommitted reads on\n"
+        f"kctl consume: note: {topic}-0: stopped at offset 1, where an open transaction begins. To read on, use "
+        "--isolation-level read_uncommitted\n"
     )
 
 
@@ -190,7 +190,8 @@ def test_partition_without_an_end_beside_one_with_an_end_is_noted(bootstrap: str
     options = ("-p", "0-2", "-o", "0=0:1", "-o", "1=0:1", "--idle-timeout", "300ms")
     code, stdout, stderr = consume(topic, "-b", bootstrap, *options)
     note = (
-        f"kctl consume: note: -o sets no end for {topic}-2: it is followed until Ctrl-C (-p leaves it out, -e ends it)"
+        f"kctl consume: note: -o sets no end for {topic}-2: kctl reads new records until Ctrl-C. To exclude it, "
+        "use -p. To stop at the end, use -e"
     )
     assert (code, stdout) == (0, b"x\n")
     assert stderr.splitlines().count(note) == 1

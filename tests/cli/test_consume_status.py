@@ -56,7 +56,7 @@ def test_ctrl_c_lists_partitions_that_a_fault_kept_from_being_read() -> None:
             terminal.process.send_signal(signal.SIGINT)
             shown += terminal.read_all()
     words = " ".join(Screen().show(shown.decode()))
-    assert "kctl consume: 1 record from 1 partition; never read: t-1: " in words
+    assert "kctl consume: 1 record from 1 partition. Not read: t-1: " in words
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -16,7 +16,7 @@ from tests.cli.processes import Ended, kctl
 
 NO_TOPICS = re.compile("kctl topics: no topics found: brokers list only topics that .* may describe\n")
 CANARY = "canary-1187 \"it's\\"
-NOTE = "names other servers than profile alice, so its login is not used (-C alice uses it)"
+NOTE = "sets other servers than profile alice, so kctl does not use its login (-C alice uses it)"
 
 
 class User:
@@ -223,7 +223,7 @@ def test_password_in_a_url_is_refused_as_an_override(tmp_path: Path) -> None:
     for command in (("profile", "show"), ("topics", "list"), ("profile", "create", "p")):
         ended = kctl(*command, *override, environ={"XDG_CONFIG_HOME": str(tmp_path)})
         assert ended.code == ExitCode.USAGE
-        assert "a secret on the command line" in flat(ended.stderr)
+        assert "secrets on the command line" in flat(ended.stderr)
         assert URL_PASSWORD not in ended.stdout.decode() + ended.stderr
 
 

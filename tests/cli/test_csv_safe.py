@@ -40,4 +40,4 @@ def test_csv_without_it_keeps_every_value(bootstrap: str, filled: str) -> None:
 def test_csv_safe_without_csv_is_refused(bootstrap: str) -> None:
     ended = kctl("consume", "t", "-e", "-b", bootstrap, "--csv-safe")
     assert ended.code == ExitCode.USAGE
-    assert "--csv-safe is for --output csv" in ended.stderr
+    assert "--csv-safe needs --output csv" in ended.stderr

@@ -66,10 +66,13 @@ def test_partitions_without_a_commit_are_listed_and_count_for_the_threshold(own:
     own.sandbox.delete_records("six", 2, 3)
     commit(own.bootstrap, "half", {("six", 0): 5})
     shown = [(row["partition"], row["lag"], row["note"]) for row in rows(own, "half")]
-    assert shown == [(0, 0, None), (1, None, "nothing committed")], "others have no records"
+    assert shown == [(0, 0, None), (1, None, "no committed offset")], "others have no records"
     assert lag(own, "half", "--threshold", "500").code == ExitCode.OK
     ended = lag(own, "half", "--threshold", "499")
-    assert (ended.code, "the worst is six-1 of group half with 500" in ended.stderr) == (ExitCode.PARTIAL_FAILURE, True)
+    assert (ended.code, "the largest lag is 500, on six-1 of group half" in ended.stderr) == (
+        ExitCode.PARTIAL_FAILURE,
+        True,
+    )
     commit(own.bootstrap, "half", {("six", 1): 500})
     assert lag(own, "half", "--threshold", "0").code == ExitCode.OK, "the records of six-2 are deleted"
 
@@ -100,7 +103,11 @@ def test_deleted_records_do_not_count(own: ServedSandbox) -> None:
     commit(own.bootstrap, "g", {("t", 0): 0})
     own.sandbox.delete_records("t", 0, 1)
     [row] = rows(own, "g")
-    assert (row["lag"], row["lag_ms"] // HOUR_MS, row["note"]) == (2, 3, "1 of them were deleted: the log starts at 1")
+    assert (row["lag"], row["lag_ms"] // HOUR_MS, row["note"]) == (
+        2,
+        3,
+        "1 of these records were deleted: the log starts at 1",
+    )
 
 
 def test_groups_at_different_offsets_have_their_own_ages(own: ServedSandbox) -> None:
@@ -136,7 +143,7 @@ def test_transaction_markers_alone_are_no_unread_record(own: ServedSandbox) -> N
     commit(own.bootstrap, "g", {("t", 0): 1})
     [row] = rows(own, "g")
     assert (row["lag"], row["lag_ms"], row["end"], row["committed"]) == (0, 0, 2, 1)
-    assert row["note"] == "read to the end: only markers of transactions follow"
+    assert row["note"] == "read to the end: only transaction markers follow"
     assert kctl("wait", "group", "g", "--lag", "0", "-b", own.bootstrap, "--api-timeout", "20s").code == 0
     commit(own.bootstrap, "g", {("t", 0): 0})
     [row] = rows(own, "g")
@@ -180,7 +187,7 @@ def test_all_groups_are_shown_and_named_ones_are_not_mixed_in(own: ServedSandbox
     assert [(row["group"], row["topic"]) for row in rows(own, "--all")] == [("one", "t"), ("two", "u")]
     assert rows(own) == rows(own, "--all")
     refused = lag(own, "--all", "1s")
-    assert (refused.code, "not both: 1s is read as a group" in refused.stderr) == (ExitCode.USAGE, True), refused
+    assert (refused.code, "group names: 1s is read as a group" in refused.stderr) == (ExitCode.USAGE, True), refused
 
 
 def test_all_groups_without_a_broker_are_those_of_the_others(own: ServedSandbox) -> None:
@@ -244,7 +251,7 @@ def test_watch_on_a_low_terminal_shows_the_partitions_most_behind(own: ServedSan
     lines = [line.rstrip() for line in Screen().show(shown.decode()) if line.strip()]
     assert "lag 465" in lines[0]
     assert [int(line.split()[2]) for line in lines[3:-1]] == list(range(29, 22, -1))
-    assert lines[-1] == "and 23 partitions less behind"
+    assert lines[-1] == "and 23 partitions with a smaller lag"
 
 
 def test_watch_over_silent_brokers_keeps_the_frame_and_ends_by_ctrl_c(own: ServedSandbox) -> None:

@@ -31,6 +31,7 @@ def changes(ended: Ended) -> list[tuple[object, ...]]:
 
 
 OUTSIDE_0, OUTSIDE_1 = "is outside the log (0 to 10)", "is outside the log (0 to 3)"
+AFTER_END = "no record at or after this time, using the end"
 
 
 @pytest.mark.parametrize(
@@ -43,10 +44,10 @@ OUTSIDE_0, OUTSIDE_1 = "is outside the log (0 to 10)", "is outside the log (0 to
         (["--shift-by", "2"], [(0, 4, 6, None), (1, 3, 3, f"5 {OUTSIDE_1}")]),
         (["--shift-by", "-4"], [(0, 4, 0, None), (1, 3, 0, f"-1 {OUTSIDE_1}")]),
         (["--to-datetime", "2023-11-14T22:13:22Z"], [(0, 4, 2, None), (1, 3, 2, None)]),
-        (["--to-datetime", "1700000005000"], [(0, 4, 5, None), (1, 3, 3, "no record at or after that time: the end")]),
+        (["--to-datetime", "1700000005000"], [(0, 4, 5, None), (1, 3, 3, AFTER_END)]),
         (["--by-duration", "36500d"], [(0, 4, 0, None), (1, 3, 0, None)]),
-        (["--by-duration", "PT1H"], [(0, 4, 10, "no record at or after that time: the end"),
-                                     (1, 3, 3, "no record at or after that time: the end")]),
+        (["--by-duration", "PT1H"], [(0, 4, 10, AFTER_END),
+                                     (1, 3, 3, AFTER_END)]),
     ],
 )  # fmt: skip
 def test_each_aim(bootstrap: str, topic: str, group: str, aim: list[str], expected: list[tuple[object, ...]]) -> None:
@@ -68,7 +69,7 @@ def test_the_table_of_a_dry_run(bootstrap: str, topic: str, group: str) -> None:
         [group, topic, "0", "4", "4", "unchanged"],
         [group, topic, "1", "3", "3", "unchanged"],
     ]
-    assert "0 of 2 partitions would get another offset" in shown.stderr
+    assert "0 of 2 partitions would get a new offset" in shown.stderr
 
 
 def test_only_the_named_partitions(bootstrap: str, topic: str, group: str) -> None:
@@ -79,7 +80,7 @@ def test_only_the_named_partitions(bootstrap: str, topic: str, group: str) -> No
 
 def test_to_current_of_what_was_never_committed_is_the_end(bootstrap: str, topic: str, group: str) -> None:
     ended = reset(bootstrap, group, "--to-current", "--topic", f"{topic}:2", "--output", "json")
-    assert changes(ended) == [(2, None, 0, "nothing committed: the end")]
+    assert changes(ended) == [(2, None, 0, "no committed offset, using the end")]
     refused = reset(bootstrap, group, "--shift-by", "1", "--topic", f"{topic}:2")
     assert (refused.code, refused.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
     assert "no committed offset to shift" in refused.stderr
@@ -180,7 +181,7 @@ def test_group_that_does_not_exist_is_created_with_create_alone(bootstrap: str, 
     assert (refused.code, "GROUP_ID_NOT_FOUND" in refused.stderr) == (ExitCode.UNKNOWN_RESOURCE, True), refused
     dry = kctl(*words, "--create")
     assert dry.code == 0
-    assert f"group {topic}-new would be created: 1 of 1 partition would get another offset" in dry.stderr
+    assert f"group {topic}-new would be created: 1 of 1 partition would get a new offset" in dry.stderr
     assert committed(bootstrap, f"{topic}-new") == {}
     assert kctl(*words, "--create", "--yes").code == 0
     assert committed(bootstrap, f"{topic}-new") == {(topic, 0): 2}

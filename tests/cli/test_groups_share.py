@@ -62,7 +62,7 @@ def test_share_group_is_described_with_start_offsets(own: ServedSandbox, admin: 
     assert [
         (each["partition"], each["committed"], each["start_offset"], each["lag"], each["note"])
         for each in group["partition_offsets"]
-    ] == [(0, None, 4, 6, None), (1, None, None, None, "nothing read yet")]
+    ] == [(0, None, 4, 6, None), (1, None, None, None, "no record read yet")]
     table = run(own, "describe", "sh").stdout.decode()
     assert "START OFFSET" in table
     assert "COMMITTED" not in table
@@ -93,7 +93,7 @@ def test_share_group_is_reset_as_consumer_groups_are(own: ServedSandbox, admin: 
 def test_share_group_forgets_whole_topics_and_is_deleted(own: ServedSandbox, admin: Admin) -> None:
     admin.alter_share_group_offsets("sh", {TopicPartition("t", index): 0 for index in (0, 1)}).raise_first()
     part = run(own, "delete-offsets", "sh", "--topic", "t:0", "--execute")
-    assert (part.code, "for whole topics only" in part.stderr) == (ExitCode.USAGE, True), part
+    assert (part.code, "supports only whole topics" in part.stderr) == (ExitCode.USAGE, True), part
     assert run(own, "delete-offsets", "sh", "--topic", "t").code == 0
     assert starts(admin, "sh") == {0: 0, 1: 0}
     done = rows(own, "delete-offsets", "sh", "--topic", "t", "--execute")

@@ -267,7 +267,7 @@ def test_change_whose_result_cannot_be_printed_has_it_in_its_error(cluster: Serv
     )
     first, *result = ended.stderr.decode().splitlines()
     assert first == "kctl topics: cannot write to stdout: Bad file descriptor"
-    assert result[0] == "  the result was:"
+    assert result[0] == "  the result is:"
     assert [line.split()[0] for line in result[1:]] == ["TOPIC", f"{topic}-new"], "the other exists already"
     assert kctl("topics", "describe", f"{topic}-new", "-b", cluster.bootstrap).code == 0
 

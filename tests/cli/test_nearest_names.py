@@ -45,7 +45,7 @@ def served() -> Iterator[ServedSandbox]:
         ("groups lag biling", GROUP),
         ("groups describe biling", GROUP),
         ("groups members biling", GROUP),
-        ("groups reset-offsets biling --to-earliest", "hint: did you mean billing? --create creates the group\n"),
+        ("groups reset-offsets biling --to-earliest", "hint: did you mean billing? create the group with --create\n"),
         ("groups delete-offsets biling --topic orders", GROUP),
         ("groups remove-members biling --instance one", GROUP),
         ("groups delete biling", GROUP),
@@ -60,7 +60,7 @@ def test_unknown_name_hints_at_the_nearest(served: ServedSandbox, words: str, hi
 
 def test_name_like_no_other_keeps_the_usual_hint(served: ServedSandbox) -> None:
     ended = kctl("groups", "lag", "zzz", "-b", served.bootstrap)
-    assert (ended.code, "Brokers delete a group" in ended.stderr) == (
+    assert (ended.code, "Brokers delete groups" in ended.stderr) == (
         ExitCode.UNKNOWN_RESOURCE,
         True,
     ), ended

@@ -91,7 +91,7 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (
             ("plan",),
             ExitCode.USAGE,
-            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N.",
+            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,..., or --replication-factor N.",
         ),
         (
             ("plan", "--to-brokers", "1", "--exclude-brokers", "2"),
@@ -100,7 +100,7 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         ),
         (("plan", "--replication-factor", "2"), ExitCode.USAGE, "Missing argument 'TOPIC'"),
         (("plan", "orders", "--replication-factor", "9"), ExitCode.USAGE, "orders-0 needs 9 brokers, and there are 4"),
-        (("plan", "orders", "--to-brokers", "1,x"), ExitCode.USAGE, "'x' is not the id of a broker"),
+        (("plan", "orders", "--to-brokers", "1,x"), ExitCode.USAGE, "'x' is not a broker ID"),
         (("plan", "orders", "--to-brokers", "1,9"), ExitCode.UNKNOWN_RESOURCE, "broker 9 is down or does not exist"),
         (("plan", "ordres", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "ordres"),
         (("plan", "/x.*/", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "no topic matches /x.*/"),
@@ -118,8 +118,8 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (("move", "PLAN", "--throttle", "50"), ExitCode.USAGE, "'50' has no unit"),
         (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would copy nothing"),
         (("elect",), ExitCode.USAGE, "Name topics, or use --all."),
-        (("elect", "orders", "--all"), ExitCode.USAGE, "Name topics or use --all, not both."),
-        (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean needs named topics or partitions"),
+        (("elect", "orders", "--all"), ExitCode.USAGE, "--all cannot be combined with topics."),
+        (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean cannot be combined with --all"),
         (("elect", "nope"), ExitCode.UNKNOWN_RESOURCE, "nope"),
     ],
 )
@@ -163,8 +163,8 @@ def test_interrupted_move_says_how_it_is_ended(cluster: ServedSandbox, plan: Pat
     assert ended.code == 128 + number
     assert ended.stderr.splitlines()[:2] == [
         "kctl partitions: the moves that were started continue with their throttle",
-        f"hint: kctl partitions move {plan} --resume waits for its end and removes the throttle;"
-        f" kctl partitions move {plan} --cancel stops it and removes the throttle",
+        f"hint: wait for the end and remove the throttle with: kctl partitions move {plan} --resume. "
+        f"Stop the moves and remove the throttle with: kctl partitions move {plan} --cancel",
     ]
     assert LEADERS in cluster.sandbox.cluster.topics["orders"].properties
     cancelled = run(cluster, "move", str(plan), "--cancel", "--output", "json")
@@ -178,7 +178,7 @@ def test_killed_move_is_resumed(cluster: ServedSandbox, plan: Path) -> None:
         wait_for_move(cluster)
         end(process, signal.SIGKILL)
     refused = run(cluster, "move", str(plan))
-    assert (refused.code, "--resume continues a move of this plan" in refused.stderr) == (19, True), refused
+    assert (refused.code, "continue a move of this plan with --resume" in refused.stderr) == (19, True), refused
     cluster.sandbox.release_moves()
     ended = run(cluster, "move", str(plan), "--resume", "--output", "json")
     assert (ended.code, {row["result"] for row in rows(ended)}) == (0, {"moved"}), ended
@@ -190,7 +190,7 @@ def test_move_that_is_only_started(cluster: ServedSandbox, plan: Path) -> None:
     cluster.sandbox.hold_moves()
     ended = run(cluster, "move", str(plan), "--wait", "0s", "--output", "json")
     assert (ended.code, {row["result"] for row in rows(ended)}) == (0, {"started"})
-    assert f"kctl partitions move {plan} --resume waits for its end" in ended.stderr
+    assert f"wait for the end with: kctl partitions move {plan} --resume" in ended.stderr
 
 
 @pytest.mark.process  # /dev/stdin
@@ -215,7 +215,7 @@ def test_plan_with_a_broker_that_is_down_is_refused(cluster: ServedSandbox, tmp_
     path = tmp_path / "plan.json"
     path.write_text('{"partitions": [{"topic": "orders", "partition": 0, "replicas": [9]}]}')
     ended = run(cluster, "move", str(path), "--throttle", "1MB")
-    assert (ended.code, "broker 9 is down or does not exist, and the plan puts orders-0 on it" in ended.stderr) == (
+    assert (ended.code, "the plan puts orders-0 on broker 9, which is down or does not exist" in ended.stderr) == (
         ExitCode.UNKNOWN_RESOURCE,
         True,
     )

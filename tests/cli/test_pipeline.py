@@ -41,11 +41,11 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
     ("arguments", "words"),
     [
         (("export", "t"), "Missing option '--to'"),
-        (("export", "a/b", "--to", "x"), "'a/b' is not the name of a topic"),
+        (("export", "a/b", "--to", "x"), "'a/b' is not a topic name"),
         (("export", "t", "--to", "x", "--range-size", "64"), "'64' has no unit"),
         (("export", "t", "--to", "x", "--range-size", "0B"), "at least one byte"),
         (("export", "t", "--to", "x", "--start", "then"), "'then' is not one of earliest, latest"),
-        (("export", "t", "--to", "x", "--interval", "1s"), "--interval is for --continuous"),
+        (("export", "t", "--to", "x", "--interval", "1s"), "--interval needs --continuous"),
         (("sync", "t", "--to", "x", "--start", "end"), "'end' is not one of earliest, latest"),
         (("sync", "t", "--to", "x", "--available-now", "--trigger", "1s"), "--trigger cannot be combined with"),
         (("sync", "t", "--to", "delta:/x", "-b", "a:1", "--dry-run"), "needs --checkpoint FOLDER"),

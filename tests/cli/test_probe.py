@@ -187,7 +187,7 @@ def test_addresses_by_hand(bootstrap: str) -> None:
     assert ended.code == 0
     assert f"{name} [127.0.0.1]  connected after" in ended.stdout.decode()
     assert f"{name} [127.0.0.1] is broker 1, advertised as 127.0.0.1:{port}" in ended.stdout.decode()
-    assert "note: --resolve of unused:1 is unused: no broker has that address" in ended.stderr
+    assert "note: --resolve of unused:1 is unused: no broker has this address" in ended.stderr
 
 
 def test_a_connection_that_is_kept_silent(bootstrap: str) -> None:
@@ -226,7 +226,7 @@ def test_a_repeated_probe_that_is_interrupted_still_shows_its_statistics(bootstr
     [
         (("--write-out", "%{hots}"), "did you mean %{host}?"),
         (("--write-out", "x", "--output", "json"), "cannot be combined with --output"),
-        (("--resolve", "a:b"), "write host:port:ip"),
+        (("--resolve", "a:b"), "use host:port:ip"),
         (("--count", "0"), "0 is not allowed: at least 1"),
         (("--idle", "5"), "has no unit"),
         (("--output", "xml"), "xml"),

@@ -79,7 +79,11 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
     assert mixed.stderr == f"kctl probe: 1 invalid lines skipped, the first: {bad}:1: {_NOT_JSON}\n"
     assert kctl("probe", "report", *fleet, str(bad), "-q").stderr == ""
     for arguments, code, words in (
-        ([str(bad)], ExitCode.DATA, f"1 invalid lines, the first: {bad}:1: {_NOT_JSON}\nhint: kctl probe --watch"),
+        (
+            [str(bad)],
+            ExitCode.DATA,
+            f"1 invalid lines, the first: {bad}:1: {_NOT_JSON}\nhint: record results with: kctl probe --watch",
+        ),
         ([str(tmp_path / "missing")], ExitCode.USAGE, f"{tmp_path}/missing: no such file\n"),
         ([str(tmp_path)], ExitCode.USAGE, f"{tmp_path}: is a directory, list its files\n"),
         ([""], ExitCode.USAGE, "Invalid value for 'FILE...': an empty path\n"),
@@ -139,7 +143,7 @@ def test_probe_takes_options_and_its_subcommand(fleet: list[str]) -> None:
     assert probed.code == 11, probed.stderr
     before = kctl("probe", "-q", "report", *fleet)
     assert (before.code, before.stdout) == (ExitCode.USAGE, b"")
-    assert before.stderr.startswith("kctl probe: -q belongs after 'report'.\n")
+    assert before.stderr.startswith("kctl probe: Put -q after 'report'.\n")
     unknown = kctl("probe", "reports")
     assert (unknown.code, "No such command 'reports'" in unknown.stderr) == (ExitCode.USAGE, True)
 

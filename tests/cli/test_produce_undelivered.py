@@ -42,7 +42,7 @@ def test_undelivered_file_is_produced_after_the_fault(tmp_path: Path) -> None:
         assert f"  t-{partitions.pop()}: {len(kept)}: " in sent.stderr
         assert "(--delivery-timeout" in sent.stderr
         assert "NOT_ENOUGH_REPLICAS" in sent.stderr
-        assert f"{len(kept)} records in {file}: produce them with -i jsonl --topic-from-record" in sent.stderr
+        assert f"{len(kept)} records in {file}: send them with -i jsonl --topic-from-record" in sent.stderr
         assert all(record["headers"] == [["h", None]] and record["cause"] for record in kept)
         served.sandbox.heal()
         again = kctl("produce", "-b", served.bootstrap, "-i", "jsonl", "--topic-from-record", str(file))
@@ -115,7 +115,7 @@ def test_a_file_that_takes_no_more_does_not_hide_the_account(topic: str, cluster
         "produce", f"{topic}-small", "-b", cluster.bootstrap, "--undelivered", "/dev/full", stdin=b"x" * 500 + b"\n"
     )
     assert sent.code == ExitCode.UNDELIVERED
-    assert "--undelivered /dev/full took only 0 records" in sent.stderr
+    assert "wrote only 0 records to --undelivered /dev/full" in sent.stderr
     assert "No space left on device" in sent.stderr
 
 

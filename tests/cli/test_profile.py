@@ -106,7 +106,7 @@ def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
         ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
         env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
     )  # fmt: skip
-    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: no terminal to prompt on"
+    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: there is no terminal to prompt on"
     assert (ended.returncode, ended.stderr.strip()) == (2, said)
 
 
@@ -173,7 +173,7 @@ def _nowhere(ended: list[Ended]) -> None:
 def test_a_profile_that_is_not_there_is_told_once(user: User, words: str) -> None:
     ended = user.kctl("profile", *words.split(), EDITOR="false")
     assert ended.code == ExitCode.USAGE
-    assert ended.stderr.startswith("kctl profile: there is no profile 'x'")
+    assert ended.stderr.startswith("kctl profile: no profile 'x' found")
 
 
 def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
@@ -182,5 +182,5 @@ def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
     ended = user.kctl("profile", "check")
     assert ended.code == ExitCode.USAGE
     assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         ")
-    assert b"makes it the current profile, but there is no such profile" in ended.stdout
+    assert b"sets it as the current profile, but the profile does not exist" in ended.stdout
     assert "1 profile checked: 1 error" in ended.stderr

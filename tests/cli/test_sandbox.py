@@ -81,7 +81,7 @@ def test_sandbox_tell_changes_a_running_sandbox(tmp_path: Path) -> None:
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
     gone = kctl("sandbox", "fault", "--control", control, "heal")
     assert gone.code == ExitCode.USAGE
-    assert f"no sandbox takes commands at {control}" in gone.stderr
+    assert f"cannot connect to a sandbox at {control}" in gone.stderr
 
 
 def test_transactions_and_replicas_are_as_the_options_say(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_control_path_that_is_taken(tmp_path: Path) -> None:
 def test_racks_fit_the_nodes() -> None:
     ended = kctl("sandbox", "start", "--nodes", "2", "--port", "0", "--racks", "a,b,c")
     assert ended.code == ExitCode.USAGE
-    assert "'a,b,c' is not 1 to 2 racks" in ended.stderr
+    assert "'a,b,c': use 1 to 2 racks" in ended.stderr
 
 
 def test_replicas_fit_the_nodes() -> None:

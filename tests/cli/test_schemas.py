@@ -105,7 +105,7 @@ def test_registry_that_is_not_named_or_not_there() -> None:
     )
 
 
-@pytest.mark.parametrize(("content", "says"), [(b"\xff", "it is not UTF-8"), (b" " * 10_000_001, "larger than")])
+@pytest.mark.parametrize(("content", "says"), [(b"\xff", "not UTF-8"), (b" " * 10_000_001, "larger than")])
 def test_schema_of_stdin_is_refused_as_that_of_a_file(registry: FakeRegistry, content: bytes, says: str) -> None:
     ended = schemas(registry, "register", "s", "-", "--type", "avro", stdin=content)
     assert (ended.code, says in ended.stderr) == (ExitCode.USAGE, True)

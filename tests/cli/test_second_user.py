@@ -19,7 +19,7 @@ from tests.support.second_user import USER_ID, as_second_user, foreign_folder, s
 pytestmark = pytest.mark.process
 
 PATIENT = {"KCTL_COMPLETION_TIMEOUT_MS": "20000"}
-NO_SANDBOX = "no sandbox of this user is running"
+NO_SANDBOX = "no running sandbox of this user found"
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_socket_of_another_user_that_is_named_is_no_sandbox(answer: bytes, share
         thread = threading.Thread(target=respond, daemon=True)
         thread.start()
         ended = kctl("sandbox", "status", "--control", str(path))
-        assert (ended.code, "no sandbox takes commands at" in ended.stderr) == (ExitCode.USAGE, True), ended.stderr
+        assert (ended.code, "cannot connect to a sandbox at" in ended.stderr) == (ExitCode.USAGE, True), ended.stderr
         told = kctl("sandbox", "fault", "clear", "--control", str(path))
         thread.join()
         assert told.code == ExitCode.USAGE, told.stderr

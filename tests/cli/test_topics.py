@@ -118,7 +118,7 @@ def test_some_topics_fail(bootstrap: str, topic: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("create", "{topic}"), ExitCode.USAGE, "hint: kctl topics create --if-not-exists accepts an existing topic"),
+        (("create", "{topic}"), ExitCode.USAGE, "accept an existing topic with: kctl topics create --if-not-exists"),
         (("create", "a/b"), ExitCode.USAGE, "hint: use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"),
         (("create", "new", "--replication-factor", "9"), ExitCode.USAGE, "INVALID_REPLICATION_FACTOR"),
         (("create", "new", "--config", "no.such=1"), ExitCode.USAGE, "INVALID_CONFIG"),
@@ -203,12 +203,12 @@ def test_sizes_are_those_of_all_replicas_and_lack_a_broker_that_is_down() -> Non
         )
     assert ended.code == ExitCode.PARTIAL_FAILURE
     assert b"OFFLINE   SIZE\n" in ended.stdout
-    assert "note: sizes lack the replicas on 1 broker" in ended.stderr
+    assert "note: sizes do not include the replicas on 1 broker" in ended.stderr
 
 
 def test_existing_topic_is_no_error_where_it_may_exist(bootstrap: str, topic: str) -> None:
     new = f"{topic}-if-new"
     ended = kctl("topics", "create", topic, new, "--if-not-exists", "-b", bootstrap, "--output", "JSONL")
     assert (ended.code, json.loads(ended.stdout)["topic"]) == (0, new)
-    assert ended.stderr == f"kctl topics: topic {topic} exists already\n"
+    assert ended.stderr == f"kctl topics: topic {topic} already exists\n"
     assert kctl("topics", "create", topic, "-b", bootstrap).code == ExitCode.USAGE

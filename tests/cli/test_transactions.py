@@ -74,7 +74,7 @@ def test_list_shows_state_and_coordinator_and_filters(own: ServedSandbox) -> Non
         ):
             assert [row["transactional_id"] for row in rows(own, "list", *words)] == names
         nothing = run(own, "list", "--state", "Dead")
-        assert (nothing.code, nothing.stderr) == (0, "kctl transactions: no transaction matches\n")
+        assert (nothing.code, nothing.stderr) == (0, "kctl transactions: no matching transactions found\n")
         producer.abort_transaction(timeout=30)
 
 
@@ -195,7 +195,7 @@ def test_abort_asks_on_a_terminal(own: ServedSandbox) -> None:
         words = ("transactions", "abort", "t:0", "-b", own.bootstrap)
         with Terminal(*words, columns=120, with_stderr=True) as terminal:
             shown = terminal.read_until(b"Abort them? [y/N] ")
-            assert b"t-0: the transaction of lost from offset 0 on: its coordinator has lost in state" in shown
+            assert b"t-0: transaction of lost from offset 0: its coordinator has lost in state" in shown
             terminal.type(answer)
             assert b"aborted" in terminal.read_all()
         assert stable_end(own, 0) == end

@@ -79,7 +79,7 @@ def test_changed_file_of_a_trusted_project_needs_trust_again(
     used.write_text(f"#!/bin/sh\ntouch {ran}\necho me\n")
     ended = project.kctl("topics", "list")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
-    assert "is not trusted, or was changed since" in ended.stderr
+    assert "is not trusted, or it or a project file" in ended.stderr
     assert not ran.exists()
     assert project.kctl("profile", "trust").code == 0
     assert project.kctl("topics", "list").code == 0

@@ -36,7 +36,7 @@ def test_every_shape_has_the_finding_and_code_3(bootstrap: str, topic: str, grou
     assert table.code == 3
     text = " ".join(table.stdout.decode().split())
     assert f"WARNING group-no-members: group {group} {group} has no active members" in text
-    assert f"6 records wait: 6 on {topic}-0" in text
+    assert f"6 unread records: 6 on {topic}-0" in text
     document = json.loads(kctl(*command, "--output", "json").stdout)
     jsonschema.validate(document, {**SCHEMA, "oneOf": [{"$ref": "#/$defs/document"}]})
     assert [row["id"] for row in document["rows"]] == ["group-no-members"]
@@ -52,8 +52,8 @@ def test_finding_is_printed_with_all_its_parts(bootstrap: str, topic: str, group
     printed = kctl("why", "group", group, "-b", bootstrap, "--only", "group-no-members").stdout.decode()
     finding, _, summary = printed.partition("\n\n")
     assert [" ".join(part.split()) for part in re.split(r"\n  (?=impact:|evidence:|show:|fix:)", finding)] == [
-        f"WARNING group-no-members: group {group} {group} has no active members, and 6 records wait: 6 on {topic}-0",
-        "impact: The lag grows; after offsets.retention.minutes without members the committed offsets are deleted.",
+        f"WARNING group-no-members: group {group} {group} has no active members and 6 unread records: 6 on {topic}-0",
+        "impact: The lag grows. Committed offsets are deleted after offsets.retention.minutes without members.",
         f"evidence: DescribeGroups, group {group}: state=Empty, members=0",
         f"evidence: ListOffsets, lag by partition: {topic}-0=6",
         f"show: kctl groups lag {group}",
@@ -139,7 +139,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--only", "group-stack"), "there is no finding 'group-stack'; did you mean group-stuck?"),
+        (("--only", "group-stack"), "unknown finding 'group-stack'; did you mean group-stuck?"),
         (("--samples", "2", "--interval", "100ms"), "two samples must be at least 1s apart"),
         (
             ("--samples", "2", "--interval", "10s", "--api-timeout", "5s"),
@@ -162,10 +162,10 @@ def test_nobody_listens_is_the_cause_of_the_connection() -> None:
 def test_finding_that_is_not_looked_for_here_is_refused(bootstrap: str) -> None:
     ended = kctl("why", "cluster", "--only", "group-stuck", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
-    assert "group-stuck is not checked here: it is a finding about a group." in ended.stderr
+    assert "group-stuck is not checked by this command: it is a finding about a group." in ended.stderr
     ended = kctl("doctor", "--only", "leader-skew", "--ignore", "leader-skew", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
-    assert "leader-skew is also named by --ignore." in ended.stderr
+    assert "leader-skew cannot be in both --only and --ignore." in ended.stderr
 
 
 @pytest.mark.parametrize("user", [None, "ann"])
@@ -178,4 +178,4 @@ def test_doctor_that_sees_nothing_names_its_principal_and_is_not_green(user: str
         ended = kctl("doctor", "-b", served.bootstrap, *words, environ=environ)
     who = "User:ANONYMOUS" if user is None else f"user {user}"
     assert ended.code == ExitCode.PARTIAL_FAILURE, ended
-    assert f"kctl doctor: {who} sees 0 topics and 0 groups: nothing about them was checked\n" in ended.stderr
+    assert f"kctl doctor: {who} sees 0 topics and 0 groups, so topics and groups were not checked\n" in ended.stderr

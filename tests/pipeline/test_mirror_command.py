@@ -13,7 +13,7 @@ from tests.support.kafka.cluster import KafkaCluster
 
 WRONG = [
     (("mirror", "t"), "Choose a target: --to-bootstrap, --to-config or --to-topic"),
-    (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval is for --continuous"),
+    (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval needs --continuous"),
     (("mirror", "t", "--to-config", "/missing"), "--to-config /missing: No such file or directory"),
     (("verify", "t"), "Choose what to compare with: --to-topic, --to-bootstrap or --to-export"),
     (

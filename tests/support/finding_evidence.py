@@ -7,8 +7,8 @@ from kctl.why import Finding
 
 _NAMED = re.compile(r"\b(?:brokers? (\d+)|offset ([\d,]+)|epoch (\d+)|((?:__)?[a-z]\w*-\d+))\b")
 
-_WITH_PLACE = re.compile(r"\b(\S+) \(([^\s():=A-Z]+)\)")
-"""A member with its host. Addresses and error codes are no places."""
+_WITH_PLACE = re.compile(r"\b(\S+) \((?!fenced\))([^\s():=A-Z]+)\)")
+"""A member with its host. Addresses, error codes, and states are no places."""
 
 
 def unseen_in(text: str, seen: str) -> list[str]:

@@ -90,8 +90,8 @@ def _usual(kind: str) -> AclOperation:
 
 def _hint(needed: AclRule, denying: AclRule | None) -> str:
     if denying is not None:
-        return f"hint: {one_line(line_of(denying, 'delete'))} shows the rule that denies, to delete it"
-    return f"hint: no rule allows it, unless the principal is a super user; {one_line(line_of(needed, 'create'))} would"
+        return f"hint: remove the deny rule with: {one_line(line_of(denying, 'delete'))}"
+    return f"hint: allow it with: {one_line(line_of(needed, 'create'))} (not needed for super users)"
 
 
 def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -> None:
@@ -104,5 +104,6 @@ def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -
     if hosts:
         names = one_line(", ".join(sorted(set(hosts))))
         common.say(
-            f"{common.environment.program}: note: clients at {names} have separate rules: check one of them with --host"
+            f"{common.environment.program}: note: separate rules apply to clients at {names}. Add --host to check "
+            "an address"
         )

@@ -98,7 +98,7 @@ def delete(
     from kctl.cli.acls.run import delete_rules
 
     if not (resources.named or options.permissions or options.operations or options.hosts or principals):
-        raise click.UsageError("Name the rules to delete, by principal, operation or resource.")
+        raise click.UsageError("Select the rules to delete by principal, operation, or resource.")
     filters = filters_of(resources, options, principals or (), matching=False)
     return delete_rules(common, filters, consent)
 
@@ -122,8 +122,8 @@ def check(
     from kctl.cli.acls.check import check_access
 
     if not resources.named:
-        raise click.UsageError("Missing option --topic, --group, --cluster or another resource.")
+        raise click.UsageError("Missing option --topic, --group, --cluster, or another resource.")
     if resources.prefixed:
-        raise click.UsageError("--prefixed is for rules; a check takes the name of one resource.")
+        raise click.UsageError("--prefixed applies to rules. A check needs the full name of a resource.")
     chosen: list[AclOperation] = [operation_of(each) for each in operations or ()]
     return check_access(common, principal_of(principal, "'PRINCIPAL'"), resources, chosen, host)

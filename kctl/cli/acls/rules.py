@@ -70,15 +70,14 @@ def resource_options(
     ]
     for kind, name in named:
         if not name:
-            raise click.BadParameter(f"the name of a {kind} is empty", param_hint=f"'--{kind}'")
+            raise click.BadParameter(f"the {kind} name is empty", param_hint=f"'--{kind}'")
         if len(name) > 1 and name.endswith(EVERY) and kind == "topic":
             raise click.BadParameter(
-                f"{name!r}: no topic has a '*' in its name; --topic {shlex.quote(name[:-1])} --prefixed means "
-                "all that begin with it",
+                f"{name!r} has a '*': use --topic {shlex.quote(name[:-1])} --prefixed to match a prefix",
                 param_hint="'--topic'",
             )
         if prefixed and name == EVERY:
-            raise click.BadParameter("'*' means all names already", param_hint="'--prefixed'")
+            raise click.BadParameter("'*' already matches all names", param_hint="'--prefixed'")
     return Resources(tuple(dict.fromkeys(named)), prefixed)
 
 
@@ -148,7 +147,7 @@ def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
     for is_there, what in (
         (options.permissions, "--allow or --deny"),
         (options.operations, "--operation"),
-        (resources.named, "--topic, --group, --cluster or another resource"),
+        (resources.named, "--topic, --group, --cluster, or another resource"),
     ):
         if not is_there:
             raise click.UsageError(f"Missing option {what}.")
@@ -180,7 +179,7 @@ def check_operations(rules: "Iterable[AclRule]") -> None:
         if rule.operation not in (*supported, AclOperation.ALL):
             names = ", ".join(each.word for each in sorted({*supported, AclOperation.ALL}))
             raise click.BadParameter(
-                f"a {rule.resource_type.word} has no operation {rule.operation.word}: {names}",
+                f"operation {rule.operation.word} does not apply to a {rule.resource_type.word}: use {names}",
                 param_hint="'--operation'",
             )
 

@@ -43,7 +43,7 @@ def list_rules(common: Common, filters: Sequence[AclFilter]) -> int:
     rows = [rule_row(rule) for rule in _in_order(rules)]
     write_listing(common.environment, output, Listing("acls", COLUMNS, rows))
     if not rows and output is Output.TABLE:
-        which = "there are no rules" if list(filters) == [AclFilter()] else "no rule matches"
+        which = "no ACLs found" if list(filters) == [AclFilter()] else "no matching ACLs found"
         common.say(f"{common.environment.program}: {which}")
     return ExitCode.OK
 
@@ -57,7 +57,9 @@ def _need(option: str, missing: set[str]) -> None:
 def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bool, consumer: bool) -> list[AclRule]:
     """Return the rules that producers or consumers need. Raises: click.UsageError: a resource is missing."""
     if options.operations:
-        raise click.UsageError("--producer and --consumer set the operations: omit --operation.")
+        raise click.UsageError(
+            "--operation cannot be combined with --producer or --consumer, which set the operations."
+        )
     kinds = {kind for kind, _ in resources.named}
     if producer:
         _need("--producer", {"topic"} - kinds)
@@ -78,8 +80,8 @@ def _note_stars(common: Common, rules: Sequence[AclRule]) -> None:
     for rule in rules:
         if rule.resource_name.endswith(EVERY) and rule.resource_name != EVERY:
             common.say(
-                f"{common.environment.program}: note: {rule.resource_name!r} is taken as one name; with --prefixed it "
-                "means all names that begin with it"
+                f"{common.environment.program}: note: {rule.resource_name!r} matches only this exact name. Add "
+                "--prefixed to match all names that begin with it"
             )
 
 
@@ -119,7 +121,7 @@ def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent)
         with admin.within():
             rules = _in_order({rule: None for wanted in filters for rule in admin.describe_acls(wanted)})
             if not rules:
-                common.say(f"{common.environment.program}: no rule matches")
+                common.say(f"{common.environment.program}: no matching ACLs found")
                 return ExitCode.OK
             failed = _delete(admin, rules) if consent is Consent.GIVEN else None
         if failed is None:

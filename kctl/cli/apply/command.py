@@ -51,7 +51,7 @@ def apply(
     if export:
         if file is not None or diff or prune:
             raise click.UsageError(
-                "--export cannot be combined with --file, --diff or --prune: it only reads the cluster."
+                "--export cannot be combined with --file, --diff, or --prune: it only reads the cluster."
             )
         from kctl.cli.apply.state import export_topics
 
@@ -60,9 +60,11 @@ def apply(
             export_topics(common, output, admin)
         return ExitCode.OK
     if file is None:
-        raise click.UsageError("Missing FILE, the file to apply; --export prints the present topics.")
+        raise click.UsageError(
+            "Missing FILE, the file to apply. Print the existing topics and ACLs as a file with --export."
+        )
     if diff and (dry_run or execute or yes):
-        raise click.UsageError("--diff cannot be combined with --dry-run, --execute or --yes.")
+        raise click.UsageError("--diff cannot be combined with --dry-run, --execute, or --yes.")
     from kctl.cli.apply.run import Wish, run_apply
 
     wish = Wish(file, diff=diff, prune=prune, consent=consent_options(dry_run, execute, yes))

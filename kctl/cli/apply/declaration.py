@@ -62,9 +62,7 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
         return _declaration(parse_yaml(data))
     except YamlRefused as e:
         where = name if e.line is None else f"{name}, line {e.line}"
-        raise CommandError(
-            ExitCode.USAGE, f"{where}: {e}", "kctl apply --export prints the existing topics in this format"
-        ) from None
+        raise CommandError(ExitCode.USAGE, f"{where}: {e}", "see the format with: kctl apply --export") from None
 
 
 def name_of(path: str) -> str:
@@ -76,7 +74,7 @@ def _declaration(root: Node) -> Declaration:
         raise YamlRefused(None, "the file is empty")
     fields = _fields(root, "the file", ("topics", "acls"))
     if not fields:
-        raise YamlRefused(root.line, "there are no topics or acls in it")
+        raise YamlRefused(root.line, "no topics or acls found")
     topics: dict[str, DeclaredTopic] = {}
     for node in _items(fields["topics"], "topics") if "topics" in fields else ():
         topic = _topic(node)
@@ -91,7 +89,7 @@ def _rule(node: Node) -> AclRule:
     fields = _fields(node, "an ACL", ACL_FIELDS)
     for name in ("principal", "operation", "resource_type"):
         if name not in fields:
-            raise YamlRefused(node.line, f"an ACL without {name}")
+            raise YamlRefused(node.line, f"an ACL has no {name}")
 
     def text(field: str, default: str) -> str:
         return _text(fields[field], field) if field in fields else default
@@ -101,15 +99,17 @@ def _rule(node: Node) -> AclRule:
         found = kind.__members__.get(given.upper().replace("-", "_"))
         if found is None or found.name in ("UNKNOWN", "ANY", "MATCH"):
             words = ", ".join(each.name.lower() for each in kind if each.name not in ("UNKNOWN", "ANY", "MATCH"))
-            raise YamlRefused(fields[field].line, f"{field} is {shown(given)}, not one of {words}")
+            raise YamlRefused(fields[field].line, f"invalid {field} {shown(given)}: use {words}")
         return found
 
     principal, resource_type = text("principal", ""), word("resource_type", AclResourceType, "")
     if not re.fullmatch(r"[^:]+:.+", principal, re.DOTALL):
-        raise YamlRefused(fields["principal"].line, f"{shown(principal)} is not a principal, such as User:ann")
+        raise YamlRefused(
+            fields["principal"].line, f"invalid principal {shown(principal)}: use a form such as User:ann"
+        )
     name = text("name", CLUSTER_NAME if resource_type is AclResourceType.CLUSTER else "")
     if not name:
-        raise YamlRefused(node.line, "an ACL without a name of its resource")
+        raise YamlRefused(node.line, "an ACL has no name of a resource")
     return AclRule(
         resource_type,
         name,
@@ -124,10 +124,10 @@ def _rule(node: Node) -> AclRule:
 def _topic(node: Node) -> DeclaredTopic:
     fields = _fields(node, "a topic", TOPIC_FIELDS)
     if "name" not in fields:
-        raise YamlRefused(node.line, "a topic without a name")
+        raise YamlRefused(node.line, "a topic has no name")
     name = _text(fields["name"], "name")
     if not is_topic_name(name):
-        raise YamlRefused(fields["name"].line, f"{shown(name)} is not a valid topic name")
+        raise YamlRefused(fields["name"].line, f"invalid topic name {shown(name)}")
     return DeclaredTopic(
         name,
         _number(fields.get("partitions"), "partitions", MOST_PARTITIONS),
@@ -140,25 +140,25 @@ def _configs(node: Node | None) -> dict[str, str | None]:
     if node is None or (isinstance(node, Scalar) and node.is_null):
         return {}
     if not isinstance(node, Fields):
-        _refuse(node, "configs", "a mapping of properties to values")
+        _refuse(node, "configs", "a mapping of configs to values")
     found: dict[str, str | None] = {}
     for key, value in node.fields.items():
         if not key:
-            raise YamlRefused(node.lines[key], "a property without a name")
+            raise YamlRefused(node.lines[key], "a config has no name")
         if not isinstance(value, Scalar):
-            _refuse(value, key, "one value; separate several values with commas")
+            _refuse(value, key, "a single value, or values separated by commas")
         found[key] = None if value.is_null else value.text
     return found
 
 
 def _fields(node: Node, what: str, known: Iterable[str]) -> Mapping[str, Node]:
     if not isinstance(node, Fields):
-        raise YamlRefused(node.line, f"{what} is not a mapping with {', '.join(known)}")
+        raise YamlRefused(node.line, f"{what} must be a mapping with {', '.join(known)}")
     for key, line in node.lines.items():
         if key not in known:
             near = nearest_name(key, list(known))
-            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
-            raise YamlRefused(line, f"{what} has no {shown(key)}; {hint}")
+            hint = f"did you mean {near}?" if near else f"use {', '.join(known)}"
+            raise YamlRefused(line, f"{what} cannot have {shown(key)}: {hint}")
     return node.fields
 
 
@@ -172,14 +172,14 @@ def _items(node: Node, what: str) -> list[Node]:
 
 def _text(node: Node, what: str) -> str:
     if not isinstance(node, Scalar) or node.is_null:
-        _refuse(node, what, "a text")
+        _refuse(node, what, "a string")
     return node.text
 
 
 def _number(node: Node | None, what: str, most: int) -> int | None:
     if node is None or (isinstance(node, Scalar) and node.is_null):
         return None
-    wanted = f"a number from 1 to {most}"
+    wanted = f"an integer from 1 to {most}"
     if not isinstance(node, Scalar):
         _refuse(node, what, wanted)
     text = node.text
@@ -192,4 +192,4 @@ def _refuse(node: Node, what: str, wanted: str) -> NoReturn:
     found = "a list" if isinstance(node, Items) else "a mapping" if isinstance(node, Fields) else None
     if isinstance(node, Scalar):
         found = "nothing" if node.is_null else shown(node.text)
-    raise YamlRefused(node.line, f"{what} is {found}, not {wanted}")
+    raise YamlRefused(node.line, f"{what} must be {wanted}, not {found}")

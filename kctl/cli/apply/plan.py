@@ -110,13 +110,13 @@ def _config_changes(topic: DeclaredTopic, there: FoundTopic, *, prune: bool) -> 
 def _conflicts(topic: DeclaredTopic, there: FoundTopic) -> Iterator[str]:
     if topic.partitions is not None and topic.partitions < there.partitions:
         yield (
-            f"topic {topic.name} has {counted(there.partitions, 'partition')}, {topic.partitions} declared: "
-            "a topic cannot have fewer than before"
+            f"topic {topic.name} has {counted(there.partitions, 'partition')}, but the file declares "
+            f"{topic.partitions}: partitions cannot be removed"
         )
     if topic.replication_factor is not None and topic.replication_factor != there.replication_factor:
         yield (
-            f"topic {topic.name} has replication factor {there.replication_factor}, {topic.replication_factor} "
-            "declared: apply moves no replicas"
+            f"topic {topic.name} has replication factor {there.replication_factor}, but the file declares "
+            f"{topic.replication_factor}: kctl apply does not move replicas"
         )
 
 

@@ -113,8 +113,11 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     declared = declaration.topics or {}
     for kind, given in (("topic", declaration.topics), ("acl", declaration.acls)):
         if wish.prune and given is not None and not given:
-            text = f"{name_of(wish.path)} declares no {kind}s: --prune would delete every {kind} of the cluster"
-            raise CommandError(ExitCode.USAGE, text, f"kctl {kind}s delete deletes {kind}s by name")
+            text = (
+                f"cannot prune {kind}s: {name_of(wish.path)} declares no {kind}s, so --prune would delete all "
+                f"{kind}s of the cluster"
+            )
+            raise CommandError(ExitCode.USAGE, text, f"delete {kind}s by name with: kctl {kind}s delete")
     with open_admin(common) as admin:
         with admin.within():
             plan = _plan(admin, declaration, prune=wish.prune)
@@ -192,7 +195,7 @@ def _deletions(changes: Sequence[ApplyChange]) -> str:
 
 
 def _question(changes: Sequence[ApplyChange]) -> str:
-    return f"Make {counted(len(changes), 'change')}, with {_deletions(changes)}?"
+    return f"Make {counted(len(changes), 'change')}, including {_deletions(changes)}?"
 
 
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
@@ -279,7 +282,7 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     code = report_failures(common, outcome.count(DONE), outcome.errors)
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
     if done < total:
-        maybe = f", {unknown} may have been" if unknown else ""
+        maybe = f", {unknown} possibly made" if unknown else ""
         common.environment.say(f"{common.environment.program}: {done} of {counted(total, 'change')} made{maybe}")
         common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code

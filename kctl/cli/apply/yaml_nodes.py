@@ -101,7 +101,7 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 line = event.start_mark.line + 1
                 if root is not None:
-                    raise YamlRefused(line, "a second document begins; only one is supported")
+                    raise YamlRefused(line, "only one YAML document is supported")
                 root = self._node(self._next(), 0)
         return Scalar("", 1, is_plain=True) if root is None else root
 
@@ -133,7 +133,7 @@ class _Reader:
         while type(event := self._next()) is not end:
             key = self._node(event, depth)
             if not isinstance(key, Scalar):
-                raise YamlRefused(key.line, "a key is a list or mapping")
+                raise YamlRefused(key.line, "a key must be a string, not a list or mapping")
             if key.text in made.fields:
                 raise YamlRefused(key.line, f"{shown(key.text)} appears twice, first in line {made.lines[key.text]}")
             made.lines[key.text] = key.line

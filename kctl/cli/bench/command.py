@@ -142,6 +142,6 @@ def _size(text: str, least_bytes: int) -> int:
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--record-size'") from None
     if not least_bytes <= size_bytes <= MOST_RECORD_BYTES:
-        problem = f"{text!r}: from {least_bytes} B to {MOST_RECORD_BYTES} B is possible"
+        problem = f"{text!r}: use {least_bytes} B to {MOST_RECORD_BYTES} B"
         raise click.BadParameter(problem, param_hint="'--record-size'")
     return size_bytes

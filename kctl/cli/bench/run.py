@@ -64,8 +64,8 @@ class BenchRequest(NamedTuple):
 
 PERCENTS = (50, 95, 99, 99.9)
 MEANINGS = {
-    Kind.PRODUCE: "from send() to the acknowledgement",
-    Kind.CONSUME: "of a poll that returned records",
+    Kind.PRODUCE: "from send() to the acknowledgment",
+    Kind.CONSUME: "of polls that returned records",
     Kind.END_TO_END: "from send() to the consumer",
 }
 
@@ -209,7 +209,7 @@ def _delete(common: Common, admin: Admin, name: str) -> None:
     except KafkaError as e:
         error = e
     if error is not None and getattr(error, "name", "") != "UNKNOWN_TOPIC_OR_PARTITION":
-        common.environment.say(f"kctl bench: topic {name} is not deleted: {explain(error).message}")
+        common.environment.say(f"kctl bench: topic {name} was not deleted: {explain(error).message}")
 
 
 class _Bench:
@@ -428,6 +428,6 @@ class _Bench:
             ExitCode.API_TIMEOUT,
             f"timed out after {duration_text(self._timer.timeout_ms)} (--api-timeout) after {self._records} of "
             f"{self._request.records} records",
-            "--api-timeout bounds the whole measurement",
+            "raise --api-timeout, which limits the whole measurement",
             () if self._first_error is None else (explain(self._undelivered(self._first_error)).message,),
         )

@@ -72,16 +72,16 @@ def install(
     chosen = shell or shell_of(environment.environ)
     if chosen is None:
         words = ", ".join(each.value for each in Shell)
-        raise click.UsageError(f"$SHELL is not a shell that kctl knows: choose one of {words}.")
+        raise click.UsageError(f"kctl does not support the shell in $SHELL: choose one of {words}.")
     place = place_of(chosen, environment.environ)
     if place is None:
-        hint = f"write it yourself: kctl completion {chosen.value} > FILE"
-        raise CommandError(ExitCode.USAGE, "completion: $HOME is not set, so there is no folder to write to", hint)
+        hint = f"write the script with: kctl completion {chosen.value} > FILE"
+        raise CommandError(ExitCode.USAGE, "cannot install completion: $HOME is not set", hint)
     write_script(place.path, _script(chosen), MARK, force=force)
     if not quiet:
         environment.say(f"kctl completion: wrote {place.path}; new sessions of {chosen.value} use it")
         if place.line:
-            environment.say(f"hint: if it is not there yet, add to {place.file}: {place.line}")
+            environment.say(f"hint: unless it is already there, add to {place.file}: {place.line}")
     return ExitCode.OK
 
 

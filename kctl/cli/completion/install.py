@@ -19,11 +19,13 @@ def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> No
     """
     try:
         if not force and not _is_ours(path, mark):
-            raise CommandError(ExitCode.USAGE, f"{path} exists and was not written by kctl", "--force replaces it")
+            raise CommandError(
+                ExitCode.USAGE, f"{path} already exists, and kctl did not write it", "replace it with --force"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, text)
     except OSError as e:
-        raise file_error(f"{e.filename or path} cannot be written", e) from None
+        raise file_error(f"cannot write {e.filename or path}", e) from None
 
 
 def _is_ours(path: Path, mark: str) -> bool:

@@ -147,12 +147,12 @@ class BoundsLookup:
         if position == START:
             return first
         if _counts_from(position, Anchor.STORED) and tp not in self._stored:
-            self._note(f"nothing is stored for {tp}; starting at {first}")
+            self._note(f"group has no committed offset for {tp}: starting at {first}")
         wanted, end = self._offset(tp, position), self._end(tp)
         start = min(max(first, wanted), end)
         if start != wanted and (isinstance(position, Absolute) or _counts_from(position, Anchor.STORED)):
-            has = f"only {first} to {end - 1}" if first < end else "it is empty"
-            self._note(f"{tp} has no offset {wanted}, {has}; starting at {start}")
+            has = f"the first is {first}, and the last is {end - 1}" if first < end else "the partition is empty"
+            self._note(f"{tp} has no offset {wanted} ({has}): starting at {start}")
         return start
 
 

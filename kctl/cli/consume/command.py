@@ -61,7 +61,11 @@ def consume(
     ] = False,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="Start at a time or a duration ago: the same as -o @-1h."),
+        typer.Option(
+            "--since",
+            metavar="TIME",
+            help="Start at a time, or at a duration before now. --since 1h is the same as -o @-1h.",
+        ),
     ] = None,
     tail: Annotated[
         int | None,
@@ -108,8 +112,8 @@ def consume(
             "--on-bad-record",
             parser=_BAD_RECORD_POLICIES,
             metavar="POLICY",
-            help="Action for records and batches that are damaged, larger than a limit, or rejected by --strict or "
-            "--jq: error, or skip. kctl reports skipped records on stderr.",
+            help="Action for records and batches that are damaged, exceed a limit, or are rejected by --strict or "
+            "--jq: error or skip. kctl reports skipped records on stderr.",
         ),
     ] = "error",
     template: FormatOption = None,
@@ -147,7 +151,7 @@ def consume(
     """
     words = click.parsed(parse_topics, topics, "TOPIC")
     if since is not None and (offset or from_beginning or tail is not None):
-        raise click.UsageError("--since cannot be combined with --offset, --from-beginning or --tail.")
+        raise click.UsageError("--since cannot be combined with --offset, --from-beginning, or --tail.")
     if (key_separator is not None or delimiter is not None) and (template or common.output):
         raise click.UsageError("--key-separator and --delimiter cannot be combined with another format.")
     wall_ms = common.environment.clock.wall_ms()
@@ -158,7 +162,7 @@ def consume(
     wanted = click.parsed(parse_partitions, partitions or (), "'--partition' / '-p'")
     memory_bytes = None if max_memory is None else click.parsed(_memory_bytes, max_memory, "'--max-memory'")
     if tail is not None and (offset or from_beginning or group is not None):
-        raise click.UsageError("--tail cannot be combined with --offset, --from-beginning or --group.")
+        raise click.UsageError("--tail cannot be combined with --offset, --from-beginning, or --group.")
     if follow and (tail is None or exit_at_end):
         raise click.UsageError("--follow requires --tail and cannot be combined with --exit-at-end.")
     from kctl.cli.formats.choice import choose_record_output  # templates and patterns: not wanted for --help
@@ -226,5 +230,5 @@ def _read_offsets(texts: Sequence[str], wall_ms: int, *, from_beginning: bool) -
 def _memory_bytes(text: str) -> int:
     size = parse_size_bytes(text)
     if size < LEAST_MEMORY_BYTES:
-        raise ValueError(f"{text!r} is too little to fetch anything: at least {LEAST_MEMORY_BYTES // 1024}KiB")
+        raise ValueError(f"{text!r} is too small: use at least {LEAST_MEMORY_BYTES // 1024}KiB")
     return size

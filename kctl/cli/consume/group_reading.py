@@ -124,7 +124,7 @@ class GroupReading(Reading, RebalanceListener):
             return error
         hint = "give each process its own group.instance.id"
         if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
-            hint += "; a member that was killed keeps it until the session timeout of the group has passed"
+            hint += ". A member that was killed keeps it until the session timeout of the group"
         return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
 
     # --- what the group decides -------------------------------------------------------------------------------------
@@ -152,7 +152,8 @@ class GroupReading(Reading, RebalanceListener):
         self._is_start_noted = True
         group = self._config.group_id
         self.note(
-            f"group {group} has committed offsets, so -o does not set the start; kctl groups reset-offsets {group} does"
+            f"-o does not set the start, because group {group} has committed offsets. To change them, use kctl "
+            f"groups reset-offsets {group}"
         )
 
     def _look_up_bounds(
@@ -232,9 +233,10 @@ class GroupReading(Reading, RebalanceListener):
         if away_ms >= limit_ms:
             raise CommandError(
                 ExitCode.UNAVAILABLE,
-                f"left group: {away_ms / 1000:g} s between polls (limit {limit_ms / 1000:g} s)",
-                "the reader of the output was too slow: raise -X max.poll.interval.ms, or fetch less at a time "
-                "with -X max.partition.fetch.bytes. Uncommitted records are read again",
+                f"left the group: {away_ms / 1000:g}s between polls exceeds max.poll.interval.ms "
+                f"({limit_ms / 1000:g}s)",
+                "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes: the reader of the output "
+                "was too slow. Uncommitted records are read again",
             )
 
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -327,7 +329,7 @@ class GroupReading(Reading, RebalanceListener):
         """Note that a pipe may hold unread records whose offsets are committed."""
         if self.written and (self._latest_commits or self._uncommitted):
             self.note(
-                "the reader of stdout exited; it may not have read the last records, whose offsets are committed "
+                "the reader of stdout exited, and may not have read the last records. Their offsets are committed "
                 "(-n N commits exactly N)"
             )
 
@@ -337,7 +339,10 @@ class GroupReading(Reading, RebalanceListener):
 
     def _words(self) -> WaitingWords:
         if self._unreleased is not None:
-            text = f"group.instance.id={self._config.group_instance_id} is in use until the session of its member ends"
+            text = (
+                f"group.instance.id={self._config.group_instance_id} is in use until the session of its member "
+                "times out"
+            )
             return WaitingWords(text, True, self._unreleased)
         group = self._consumer.waiting_for_group()
         return waiting_words(self._reasons(), group, self._writer.filtered, self._clock.now_ms())

@@ -32,7 +32,9 @@ def choose_partitions(
         there = consumer.list_topics()
         found |= {topic: there[topic] for topic in topics.chosen_of(there) if topic not in found}
     if not found and not may_be_none:
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no topic matches {topics}", "kctl topics list shows them")
+        raise CommandError(
+            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {topics}", "list topics with: kctl topics list"
+        )
     chosen: list[TopicPartition] = []
     for topic, infos in found.items():
         existing = [info.partition for info in infos]
@@ -41,14 +43,12 @@ def choose_partitions(
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
                 f"topic {topic} has no partition {listed(missing)}",
-                f"it has {len(existing)}, numbered from 0",
+                f"use a partition from 0 to {len(existing) - 1}",
             )
         chosen.extend(TopicPartition(topic, number) for number in wanted or existing)
     for spec in specs:
         if chosen and not any(spec.is_about(tp.partition) for tp in chosen):
-            raise CommandError(
-                ExitCode.UNKNOWN_RESOURCE, f"-o {spec}: none of the partitions that are read has that number"
-            )
+            raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"-o {spec} does not match any partition to read")
     return chosen
 
 
@@ -61,5 +61,5 @@ def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
 
         suggest_topics(consumer, {topic: e})
         if "*" in topic:
-            e.hint = f"a pattern is written '/{topic.replace('.*', '*').replace('*', '.*')}/'"
+            e.hint = f"write patterns as '/{topic.replace('.*', '*').replace('*', '.*')}/'"
         raise

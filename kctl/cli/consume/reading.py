@@ -187,13 +187,13 @@ class Reading:
         self._first_skipped = self._first_skipped or str(error)
         self._skipped += 1
         if self._skipped <= MOST_NOTED:
-            self.note(f"skipped {error}; continuing at offset {offset}")
+            self.note(f"skipped {error}. Continuing at offset {offset}")
 
     def note_number_skipped(self) -> None:
         """Report the number of skipped records and batches, and the first error."""
         if self._skipped:
             number = counted(self._skipped, "bad record or batch", "bad records and batches")
-            self.note(f"{number} skipped (--on-bad-record), first: {self._first_skipped}")
+            self.note(f"{number} skipped (--on-bad-record). The first: {self._first_skipped}")
 
     def _flush(self) -> None:
         self._writer.flush()
@@ -214,8 +214,8 @@ class Reading:
         if offset is None:
             return CommandError(ExitCode.DATA, f"group {self._config.group_id} has no committed offset for {tp}")
         why = ": the log was truncated" if isinstance(error, LogTruncationError) else ""
-        hint = "without --exit-on-loss and auto.offset.reset=none, kctl continues at the next offset"
-        return CommandError(ExitCode.DATA, f"{tp} has no offset {offset} any more{why}", hint)
+        hint = "to continue at the next offset, remove --exit-on-loss and auto.offset.reset=none"
+        return CommandError(ExitCode.DATA, f"offset {offset} of {tp} no longer exists{why}", hint)
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
         """Report that the expected offset of a partition is gone."""
@@ -226,8 +226,8 @@ class Reading:
             self._targets.cut.add(tp)
         policy = self._config.auto_offset_reset
         by = "" if policy == "none" else f" (auto.offset.reset={policy})"
-        how = f"continuing at {offset}, {_gone(lost, offset)}{by}"
-        self._report.say(f"kctl consume: {tp} has no offset {lost} any more; {how}")
+        how = f"continuing at {offset}{by}, {_gone(lost, offset)}"
+        self._report.say(f"kctl consume: offset {lost} of {tp} no longer exists: {how}")
         self._moved(tp, offset)
 
     def _moved(self, tp: TopicPartition, offset: int) -> None:
@@ -318,7 +318,7 @@ class Reading:
 
     def _end_of_rest(self, words: WaitingWords) -> None:
         """End the idle reading; fail if a fault withheld the records."""
-        said = f"no record for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
+        said = f"no records for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
         if words.is_fault:
             code, hint = ExitCode.API_TIMEOUT, ""
             if words.cause is not None:
@@ -336,9 +336,10 @@ class Reading:
         """Report partitions without an end, if others of the `of` partitions have one."""
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
-            it_is, it = ("it is", "it") if len(endless) == 1 else ("they are", "them")
+            them = "it" if len(endless) == 1 else "them"
             self.note(
-                f"-o sets no end for {followed}: {it_is} followed until Ctrl-C (-p leaves {it} out, -e ends {it})"
+                f"-o sets no end for {followed}: kctl reads new records until Ctrl-C. To exclude {them}, use -p. To "
+                "stop at the end, use -e"
             )
 
     def report_interrupt(self) -> None:
@@ -348,7 +349,7 @@ class Reading:
             return  # nothing has begun yet
         unread = {tp: reason for tp, reason in reasons.items() if tp not in self._read_from}
         words = waiting_words(unread, now_ms=self._clock.now_ms())
-        never = f"; never read: {words.text}" if words.is_fault else ""
+        never = f". Not read: {words.text}" if words.is_fault else ""
         partitions = counted(len(self._read_from), "partition")
         self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
 
@@ -357,18 +358,19 @@ class Reading:
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(
-                f"{tp}: stopped at the open transaction at offset {offset}; --isolation-level read_uncommitted reads on"
+                f"{tp}: stopped at offset {offset}, where an open transaction begins. To read on, use "
+                "--isolation-level read_uncommitted"
             )
         if self.written or self._skipped or open_at or not self._limits.records:  # none were wanted
             return
         if self._writer.filtered:
-            why = f"{self._writer.filtered} read, none matched --grep or --jq"
+            why = f"{self._writer.filtered} read, but none matched --grep or --jq"
         else:
-            why = "every partition is empty" if self._targets.are_all_empty else "none after the start offset"
+            why = "all partitions are empty" if self._targets.are_all_empty else "no records after the start offset"
         self.note(f"0 records: {why}")
 
 
 def _gone(lost: int, offset: int) -> str:
     if offset < lost:
         return "the log was truncated or the topic was recreated"
-    return "1 offset is gone" if offset == lost + 1 else f"{offset - lost} offsets are gone"
+    return "1 offset was lost" if offset == lost + 1 else f"{offset - lost} offsets were lost"

@@ -87,5 +87,5 @@ class ReadingTimers:
             self._fault_started_at_ms = max(started_at_ms, self._rest.start_at_ms)
 
     def timeout(self, words: WaitingWords, elapsed_ms: int) -> ApiTimeout:
-        text = f"waiting for records: {words.text or 'no reason is known'}"
+        text = f"waiting for records: {words.text or 'the reason is unknown'}"
         return ApiTimeout(text, timeout_ms=self._limit_ms, elapsed_ms=elapsed_ms, cause=words.cause)

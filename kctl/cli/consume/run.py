@@ -198,17 +198,20 @@ def _check_group(request: ReadRequest) -> None:
     if request.partitions:
         raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
     if any(_is_stored(spec.start) for spec in request.specs):
-        how = "-X group.id=NAME -o stored-10 reads from there without joining"
-        raise click.UsageError(f"With --group reading starts at the committed offsets anyway; {how}.")
+        how = "-X group.id=NAME -o stored-10"
+        raise click.UsageError(
+            "-o stored cannot be combined with --group, which starts at the committed offsets. "
+            f"To read from there without joining, use {how}."
+        )
 
 
 def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:
     if config.enable_auto_commit:
         raise click.UsageError(
-            "enable.auto.commit=true would commit records that are not written yet; kctl commits after writing."
+            "enable.auto.commit=true cannot be combined with consume, which commits offsets after printing the records."
         )
     if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in request.specs):
-        raise click.UsageError("-o stored needs a group: -X group.id=NAME, whose committed offsets are then read.")
+        raise click.UsageError("-o stored needs the group whose committed offsets kctl reads: -X group.id=NAME.")
 
 
 def _is_stored(position: Position | None) -> bool:
@@ -232,8 +235,12 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
     if closed.expired_in is not None:
         failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))
     elif closed.committed is False:
-        failure = Failure(ExitCode.UNEXPECTED, "there was no time") if commit_error is None else explain(commit_error)
-        failure = failure._replace(message=f"the last offsets are not committed: {failure.message}")
+        failure = (
+            Failure(ExitCode.UNEXPECTED, "kctl had no time to commit them")
+            if commit_error is None
+            else explain(commit_error)
+        )
+        failure = failure._replace(message=f"the last offsets were not committed: {failure.message}")
     else:
         return ExitCode.OK
     common.environment.say_failure(failure, is_error=False)
@@ -243,7 +250,7 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
 def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> str:
     phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
     if common.close_timeout_ms:
-        parts = [f"close stopped at {closed.elapsed_ms} ms (--close-timeout) in phase {phase}"]
+        parts = [f"close timed out after {closed.elapsed_ms}ms (--close-timeout) in phase {phase}"]
     else:
         parts = [f"closed without waiting for the response to {phase} (--close-timeout 0s)"]
     if closed.committed is not None:
@@ -253,5 +260,5 @@ def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit
     if closed.left_group is False:
         classic = config.group_protocol == "classic"
         when = f"in {show_duration(config.session_timeout_ms)}" if classic else "after its session timeout"
-        parts.append(f"group frees member {when}")
+        parts.append(f"the group removes this member {when}")
     return "; ".join(parts)

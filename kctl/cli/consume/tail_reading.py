@@ -72,12 +72,12 @@ class TailReading(Reading):
         self._write_newest()
         words = waiting_words(self._missing, now_ms=self._clock.now_ms() + FRESH_MS)
         if self._missing:
-            self.note(f"without the records of {words.text}")
+            self.note(f"the records of some partitions are missing: {words.text}")
         if self._follows:
             self._follow_on()
         elif self._missing:
             code = ExitCode.API_TIMEOUT if words.cause is None else explain(words.cause).code
-            raise CommandError(code, f"not all partitions could be read: {words.text}")
+            raise CommandError(code, f"cannot read all partitions: {words.text}")
 
     def _collect(self) -> None:
         """Read windows backwards until each partition has enough records."""

@@ -66,11 +66,11 @@ def waiting_words(
             by_text.setdefault(_text(reason, now_ms), []).append(tp)
     parts = [f"{_names(tps)}: {text}" for text, tps in by_text.items()]
     if len(parts) > MOST_REASONS:
-        parts = [*parts[:MOST_REASONS], f"{len(parts) - MOST_REASONS} more reasons"]
+        parts = [*parts[:MOST_REASONS], f"and {len(parts) - MOST_REASONS} more reasons"]
     if at_end:
         parts.append(f"at the end of {_count(at_end, len(partitions))}")
     if filtered:
-        parts.append("no record read so far matches --grep or --jq")
+        parts.append("no record so far matches --grep or --jq")
     text = "; ".join(parts)
     faults = {tp: reason for tp, reason in lasting.items() if reason.kind not in RESTING}
     if not faults:

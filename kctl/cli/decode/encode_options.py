@@ -88,7 +88,7 @@ def encode_options(
 def _check_registration(request: EncodeRequest) -> None:
     files = [each for each in (request.local.avsc, request.json_schema) if each is not None]
     if len(files) != 1 or request.local.protoset is not None:
-        raise click.UsageError("--register needs --avsc or --json-schema, the schema to register.")
+        raise click.UsageError("--register needs the schema to register: --avsc or --json-schema.")
     targets = [each for each in (request.key, request.value) if each is not None]
     if len(targets) != 1 or targets[0] in ("auto", *LOCAL) or "@" in targets[0] or targets[0].startswith("id:"):
         raise click.UsageError("--register needs one --encode with a subject, such as --encode value=topic.")
@@ -99,7 +99,7 @@ def _problem(text: str) -> str:
         return ""
     near = nearest_name(text, (*LOCAL, "auto", "topic"), likeness=0.7)
     if near is not None and text != near:
-        return f"{text!r}: did you mean {near}? A subject of that name is subject:{text}."
+        return f"{text!r}: did you mean {near}? For a subject with this name, write subject:{text}."
     from kctl.serdes.encoder import parse_target  # deferred import: only for --encode
 
     try:

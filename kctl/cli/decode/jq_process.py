@@ -29,7 +29,7 @@ _KCTL = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, 
 """Command line of this kctl. -P prevents imports from the working directory."""
 _ENDS = {
     ALARM: f"the program did not finish within {LIMIT_MS // 1000}s",
-    signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB",
+    signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB of memory",
 }
 
 
@@ -102,7 +102,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _reason(code: int) -> str:
     name = next((text for number, text in _ENDS.items() if number is not None and code == -number), None)
-    return name or f"the process of the program exited with code {code}"
+    return name or f"the jq process exited with code {code}"
 
 
 def run() -> None:

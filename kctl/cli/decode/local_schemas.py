@@ -75,7 +75,7 @@ def schema_text(path: str, option: str, stdin: BufferedIOBase | None = None) -> 
     try:
         return _read(path, option, stdin).decode()
     except UnicodeDecodeError:
-        raise ConfigError(f"{option} {path}: it is not UTF-8") from None
+        raise ConfigError(f"{option} {path}: not UTF-8") from None
 
 
 def _read(path: str, option: str, stdin: BufferedIOBase | None = None) -> bytes:

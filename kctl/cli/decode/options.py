@@ -118,7 +118,7 @@ def _form(text: str) -> str:
 def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
     """Raise click.UsageError for schema files that no format uses."""
     if (local.protoset is None) != (local.message is None):
-        raise click.UsageError("--protoset and --protobuf-message need each other: the file, and the message in it.")
+        raise click.UsageError("--protoset and --protobuf-message must be used together.")
     for form, name in LOCAL_FORMS.items():
         given = local.avsc if form == "avro" else local.protoset
         if given is not None and form not in forms:

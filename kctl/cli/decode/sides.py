@@ -101,8 +101,8 @@ class Side:
     def _fail(self, error: KafkaError) -> None:
         cause = explain(error).message
         if self._is_strict:
-            raise FieldError(f"a {self._name} cannot be decoded: {cause}") from error
+            raise FieldError(f"cannot decode a {self._name}: {cause}") from error
         self.failed += 1
         if cause not in self._warned and len(self._warned) < 5:
             self._warned.add(cause)
-            self._warn(f"a {self._name} cannot be decoded and is printed raw: {cause}")
+            self._warn(f"cannot decode a {self._name}, printing it raw: {cause}")

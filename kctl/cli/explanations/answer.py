@@ -14,10 +14,9 @@ from kctl.cli.formats.rows import Row
 MOST_SHOWN = 80
 """Maximum number of characters of the subject that an error repeats."""
 _MORE = (
-    "kctl explain also takes a broker's error (error 3, UNKNOWN_TOPIC_OR_PARTITION), an error class (ConnectTimeout), "
-    "a limit, a property or a config of topics (--connect-timeout, linger.ms, retention.ms), a fault (fault 7), "
-    "a finding (group-stuck), or a line that a Kafka client or kctl has printed; "
-    "kctl explain --list shows all names."
+    "kctl explain NAME explains broker errors (3, UNKNOWN_TOPIC_OR_PARTITION), error classes (ConnectTimeout), "
+    "limits, properties, and topic configs (--connect-timeout, linger.ms, retention.ms), faults (fault 7), "
+    "findings (group-stuck), and messages of Kafka clients and kctl. List all names with: kctl explain --list"
 )
 
 
@@ -60,10 +59,12 @@ def _find(asked: str) -> Sequence[Page]:
     found = lookup.find_pages(asked)
     if not found:
         near = lookup.nearest(asked)
-        hint = f"nearest: {', '.join(near)}" if near else "list all names with: kctl explain --list"
+        hint = f"similar names: {', '.join(near)}" if near else "list all names with: kctl explain --list"
         if asked.strip() in COMMANDS:
-            hint = f"kctl {asked.strip()} --help explains the command"
-        raise CommandError(ExitCode.USAGE, f"nothing is known about {asked[:MOST_SHOWN]!r}", hint)
+            hint = f"show the help of this command with: kctl {asked.strip()} --help"
+        raise CommandError(
+            ExitCode.USAGE, f"cannot explain {asked[:MOST_SHOWN]!r}: no page has this name or message", hint
+        )
     return found
 
 

@@ -10,11 +10,12 @@ _PRODUCING = "tests/faultlab/test_producing.py"
 CALL_FAULTS = (
     Fault(
         34,
-        "The whole call runs out of time",
+        "A call reaches its timeout",
         ExitCode.API_TIMEOUT,
         "timed out after ... (--api-timeout...) while ...",
         "",
-        "The message shows where the time went. When one cause blocked the call, its own code is used instead.",
+        "The message shows a time breakdown. If a single cause blocked the call, kctl exits with the code of this "
+        "cause.",
         _CALLS,
     ),
     Fault(
@@ -22,9 +23,9 @@ CALL_FAULTS = (
         "The group's coordinator is not available",
         ExitCode.UNAVAILABLE,
         "(COORDINATOR_NOT_AVAILABLE)",
-        "kctl topics describe __consumer_offsets shows its replicas. On a small cluster set ...",
-        "The internal topic __consumer_offsets lacks a leader or replicas in sync. The client retries until the "
-        "deadline; kctl probe --group shows which partition it is.",
+        "list the replicas with: kctl topics describe __consumer_offsets. On a small cluster, set ...",
+        "The __consumer_offsets partition of the group has no leader, or too few replicas in sync. The client "
+        "retries until its timeout. kctl probe --group shows the partition.",
         "tests/faultlab/test_kafka.py",
     ),
     Fault(
@@ -32,9 +33,9 @@ CALL_FAULTS = (
         "A partition has no leader",
         ExitCode.UNAVAILABLE,
         "(LEADER_NOT_AVAILABLE)",
-        "kctl topics describe TOPIC shows which replicas are offline. Start one of the brokers in sync",
-        "All replicas in sync are down. The leader comes back with one of them; unclean.leader.election.enable would "
-        "lose records.",
+        "list the offline replicas with: kctl topics describe TOPIC. Start one of the brokers ...",
+        "All in-sync replicas are down. The partition gets a leader when one of these replicas returns. An "
+        "unclean leader election would lose records.",
         _CALLS,
     ),
     Fault(
@@ -42,8 +43,8 @@ CALL_FAULTS = (
         "The topic does not exist",
         ExitCode.UNKNOWN_RESOURCE,
         "(UNKNOWN_TOPIC_OR_PARTITION)",
-        "kctl topics list shows the topics that this principal may see. kctl topics create creates a topic",
-        "A typing mistake, another cluster than was meant, or auto.create.topics.enable=false.",
+        "list the topics that this principal may see with: kctl topics list. Create the topic with: kctl topics create",
+        "The name is misspelled, the topic is on another cluster, or auto.create.topics.enable=false.",
         _CALLS,
     ),
     Fault(
@@ -51,16 +52,16 @@ CALL_FAULTS = (
         "Not authorized",
         ExitCode.NOT_AUTHORIZED,
         "..._AUTHORIZATION_FAILED)",
-        "the principal of this connection needs an ACL for that",
-        "The broker knows the user and denies the request. Without the right to describe a topic some responses claim "
-        "that it does not exist.",
+        "create an ACL for the principal of this connection",
+        "The broker knows the user but denies the request. Without permission to describe a topic, some responses "
+        "report that the topic does not exist.",
         "tests/faultlab/test_rights.py",
     ),
     Fault(
         39,
         "Closing a consumer takes too long",
         ExitCode.CLOSE_TIMEOUT,
-        "close stopped at # ms (--close-timeout) in phase ...; offsets committed: ...",
+        "close timed out after #ms (--close-timeout) in phase ...; offsets committed: ...",
         "",
         "A broker does not respond to the last commit or the leave request. The group removes the member "
         "after its session timeout.",
@@ -68,7 +69,7 @@ CALL_FAULTS = (
     ),
     Fault(
         40,
-        "Closed with records that are not delivered",
+        "The producer closes with undelivered records",
         ExitCode.UNDELIVERED,
         "# record... NOT delivered",
         "",
@@ -88,7 +89,7 @@ CALL_FAULTS = (
     ),
     Fault(
         42,
-        "A transaction cannot be ended",
+        "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
         "transaction ... may be committed: no response to EndTxn; broker will abort in # s...",
         "a broker aborts transactions that are open longer than transaction.timeout.ms",
@@ -97,12 +98,12 @@ CALL_FAULTS = (
     ),
     Fault(
         43,
-        "Too long between two polls",
+        "Too much time passes between two polls",
         ExitCode.UNAVAILABLE,
-        "left group: ... s between polls (limit ... s)",
-        "... raise -X max.poll.interval.ms, or fetch less at a time ...",
-        "The application took longer than max.poll.interval.ms for one batch: raise it, or lower max.poll.records. "
-        "kctl consume itself waits only for the reader of its output.",
+        "left the group: ...s between polls exceeds max.poll.interval.ms (...s)",
+        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes: ...",
+        "The application processed a batch for longer than max.poll.interval.ms. Raise this limit, or lower "
+        "max.poll.records. kctl consume waits only for the reader of its output.",
         _GROUPS,
     ),
     Fault(
@@ -111,9 +112,10 @@ CALL_FAULTS = (
         ExitCode.AUTHENTICATION,
         "another process uses group.instance.id=...",
         "give each process its own group.instance.id",
-        "Two members with the same group.instance.id. With the classic protocol the later one fences the earlier "
-        "(FENCED_INSTANCE_ID), with group.protocol=consumer the earlier one keeps it (UNRELEASED_INSTANCE_ID), even if "
-        "it was killed, until its session times out; kctl consume waits for that, at most --api-timeout.",
+        "Two members use the same group.instance.id. In the classic protocol, the newer member fences the older "
+        "member (FENCED_INSTANCE_ID). With group.protocol=consumer, the older member keeps the ID until its "
+        "session times out, even if it was killed (UNRELEASED_INSTANCE_ID). kctl consume waits for this, up to "
+        "--api-timeout.",
         _GROUPS,
     ),
     Fault(
@@ -132,9 +134,8 @@ CALL_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "data was sent and not acknowledged",
         "the server or the path to it is gone",
-        "Load balancers drop idle connections after some minutes (350 s at one large cloud). Keep "
-        "connections.max.idle.ms "
-        "below that; keep-alives are on.",
+        "Load balancers drop idle connections after a few minutes (350s at a large cloud provider). Set "
+        "connections.max.idle.ms below this time. TCP keep-alive is already on.",
         "",
         "a test needs a load balancer and some minutes; fault 47 tests the result",
     ),
@@ -144,13 +145,13 @@ CALL_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the ... response from ...",
         "",
-        "A machine lost power, a cable was cut, or a process is suspended: no packet shows it. The request timeout "
-        "ends the wait, and TCP_USER_TIMEOUT drops what stays unacknowledged.",
+        "A machine lost power, a cable was cut, or a process is suspended, and no packet reports it. The request "
+        "times out. TCP_USER_TIMEOUT closes connections with unacknowledged data.",
         "tests/faultlab/test_namespaces.py",
     ),
     Fault(
         48,
-        "The broker throttles",
+        "The broker throttles the client",
         ExitCode.OK,
         "throttled: brokers requested pauses of # ms (a quota)",
         "",
@@ -165,8 +166,9 @@ CALL_FAULTS = (
         ExitCode.USAGE,
         "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# contradict each other: ...",
         "",
-        "For example --connect-timeout above socket.connection.setup.timeout.max.ms. It is refused before anything is "
-        "done, with both values. (A --connect-timeout above --api-timeout is shortened to it instead.)",
+        "For example, --connect-timeout is greater than socket.connection.setup.timeout.max.ms. kctl rejects the "
+        "values before it connects. If --connect-timeout is greater than --api-timeout, kctl shortens it to "
+        "--api-timeout.",
         _CALLS,
     ),
     Fault(
@@ -180,13 +182,13 @@ CALL_FAULTS = (
     ),
     Fault(
         51,
-        "Records that were read are not in the log any more",
+        "Records that were read are no longer in the log",
         ExitCode.DATA,
         "...-# was read up to offset # of a log that was truncated: ...",
         "",
-        "A replica without the end of the log became leader, which unclean.leader.election.enable allows. "
-        "With a reset policy, the consumer returns to the first offset that may differ, and a note reports "
-        "it. With auto.offset.reset=none, the error shows this offset: seek to it to read the new records.",
+        "A replica without the newest records became leader, which unclean.leader.election.enable allows. With a "
+        "reset policy, the consumer returns to the first offset that may differ, and a note reports it. With "
+        "auto.offset.reset=none, the error shows this offset: seek to it to read the new records.",
         "tests/sim/consumer/test_truncation.py",
     ),
     Fault(
@@ -196,7 +198,7 @@ CALL_FAULTS = (
         "...-# has no offset #, and auto.offset.reset=none; ...",
         "",
         "Retention deleted the records before they were read, or the topic was recreated and starts again at 0. "
-        "With a reset policy the position is moved, and a note has both offsets.",
+        "With a reset policy, the consumer continues at another offset, and a note shows both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
     Fault(
@@ -205,8 +207,8 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "the producer can only be closed: ... (PRODUCER_FENCED)",
         "give each process its own transactional.id",
-        "A second producer called init_transactions() with the same name, or the broker aborted a transaction that was "
-        "open longer than transaction.timeout.ms. read_committed consumers see nothing of the open transaction.",
+        "A second producer called init_transactions() with this transactional.id, or the broker aborted the "
+        "transaction after transaction.timeout.ms. read_committed consumers do not read its records.",
         "tests/unit/cli/test_failures.py",
     ),
 )

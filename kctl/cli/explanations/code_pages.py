@@ -50,7 +50,7 @@ def code_page(code: ExitCode, also: str = "") -> Page:
         f"exit code {int(code)} ({code.name}): {code.text}",
         (page.means,),
         page.try_,
-        lists=_fault_list("Faults that end with it (kctl explain fault N):", faults),
+        lists=_fault_list("Faults with this exit code (kctl explain fault N):", faults),
         also=also,
     )
 
@@ -90,7 +90,7 @@ def broker_page(error: ErrorCode) -> Page:
         (error.text, *([known.causes] if known is not None else [])),
         broker_advice(error.name),
         (("retried automatically", "yes" if error.retriable else "no"), ("exit code", _of_code(code))),
-        _fault_list("Faults where it occurs (kctl explain fault N):", _faults_with(error)),
+        _fault_list("Faults with this error (kctl explain fault N):", _faults_with(error)),
     )
 
 
@@ -109,4 +109,4 @@ def _fault_list(heading: str, faults: Iterable[Fault]) -> tuple[tuple[str, tuple
 
 def see_also(name: str) -> str:
     """Return the reference to a broker error with the same number."""
-    return f"As an error code of a broker it is {name}: kctl explain {name}"
+    return f"As a broker error code, this number is {name}: kctl explain {name}"

@@ -18,7 +18,7 @@ CONNECTION_FAULTS = (
         ExitCode.DNS,
         "NXDOMAIN (the name does not exist) [phase dns]",
         "check the name",
-        "A typing mistake, a name that exists only inside of another network, or a missing search domain.",
+        "The name is misspelled, exists only in another network, or needs a search domain.",
         _NAMES,
     ),
     Fault(
@@ -33,7 +33,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         3,
-        "A name has several addresses and one of them is dead",
+        "One of several addresses of a host does not work",
         ExitCode.OK,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
         "",
@@ -43,7 +43,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         4,
-        "IPv6 is dead and IPv4 works, or the other way round",
+        "Only one of IPv4 and IPv6 works",
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
@@ -57,7 +57,7 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "connection refused (RST after # ms) [phase tcp]",
         "the host is up, but nothing listens on this port",
-        "The broker is not running, listens on another port or another interface, or a firewall rejects.",
+        "The broker is not running, listens on another port or interface, or a firewall rejects the connection.",
         _PEERS,
     ),
     Fault(
@@ -66,7 +66,7 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "host unreachable [phase tcp]",
         "routing, VPN or firewall",
-        "A router on the way reports it by ICMP: a VPN that is down, a missing route, a wrong subnet.",
+        "A router reported that it has no route: a VPN is down, a route is missing, or the subnet is wrong.",
         _SPACES,
     ),
     Fault(
@@ -81,17 +81,17 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         8,
-        "Some bootstrap servers are dead",
+        "Some bootstrap servers do not work",
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "Old entries in the list, or brokers that are down. One server that works is enough; kctl probe --strict exits "
-        "with 3 then.",
+        "The list has outdated entries, or brokers are down. One working server is enough, but kctl probe "
+        "--strict exits with 3.",
         _PEERS,
     ),
     Fault(
         9,
-        "All bootstrap servers are dead, each in its own way",
+        "All bootstrap servers fail, with different errors",
         ExitCode.WRONG_PROTOCOL,
         "the server is an HTTP server",
         "check the port",
@@ -100,12 +100,12 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         10,
-        "The server accepts and stays silent",
+        "The server accepts the connection but does not respond",
         ExitCode.CONNECT_TIMEOUT,
         "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
         "a hung broker, or a port that is not Kafka",
-        "A broker that hangs (a full disk, a long garbage collection, a stopped process) while its system still "
-        "accepts, or a server of another kind that waits for its client to speak.",
+        "The broker hangs (full disk, long garbage collection, stopped process) while its system still accepts "
+        "connections, or the server is not Kafka and waits for the client.",
         _PEERS,
     ),
     Fault(
@@ -114,7 +114,8 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "the server ... the connection after # ms [phase apiversions]",
         "a proxy without a backend, a connection quota, or a TLS port",
-        "A balancer without a healthy backend, max.connections of the broker, or an IP filter.",
+        "A load balancer has no healthy backend, the broker reached max.connections, or an IP filter rejects the "
+        "client.",
         _PEERS,
     ),
     Fault(
@@ -123,7 +124,7 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "the server reset the connection after # ms [phase ...]",
         "a proxy without a backend, a connection quota, or a ...",
-        "A balancer or firewall that cuts connections, a broker that was killed, or a quota of connections.",
+        "A load balancer or firewall cut the connection, the broker was killed, or a connection quota was reached.",
         _PEERS,
     ),
     Fault(
@@ -132,7 +133,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is a TLS listener (TLS record 15 03 ...) [phase apiversions]",
         "use --security-protocol SSL (or SASL_SSL)",
-        "security.protocol is PLAINTEXT or SASL_PLAINTEXT, and the listener speaks TLS.",
+        "security.protocol is PLAINTEXT or SASL_PLAINTEXT, but the listener uses TLS.",
         _PEERS,
     ),
     Fault(
@@ -152,7 +153,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         'the server is an HTTP server ("HTTP/1.1 400 Bad Request") [phase apiversions]',
         "check the port",
-        "The port of a REST proxy, of a schema registry, of a metrics exporter or of a web page.",
+        "The port belongs to a REST proxy, a schema registry, a metrics exporter, or a web server.",
         _PEERS,
     ),
     Fault(
@@ -161,7 +162,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is a... (...) [phase apiversions]",
         "check the port",
-        "Another service listens on that port; its first bytes are shown.",
+        "Another service listens on this port. The message shows its first bytes.",
         _PEERS,
     ),
     Fault(
@@ -170,8 +171,8 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is not a Kafka broker (as a frame ... bytes; first bytes ...) [phase apiversions]",
         "check the port",
-        "The server speaks an unknown protocol. Its first four bytes would be the size of a response; no memory of "
-        "that size is allocated.",
+        "The server uses an unknown protocol. In the Kafka protocol, its first four bytes would be the size of a "
+        "response. kctl does not allocate that much memory.",
         _PEERS,
     ),
     Fault(
@@ -180,7 +181,7 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "connected, but the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
         "an overloaded server, or not a TLS port",
-        "A firewall that inspects TLS, an overloaded broker, or a server that does not speak TLS and waits.",
+        "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for the client.",
         _PEERS,
     ),
     Fault(
@@ -189,7 +190,7 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate expired ... [phase tls]",
         "renew the broker's certificate",
-        "The last day of the certificate, or of one that signed it, is over. kctl probe shows the chain.",
+        "The certificate, or a certificate that signed it, has expired. kctl probe shows the chain.",
         _TLS,
     ),
     Fault(
@@ -198,7 +199,7 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate is valid only from ... [phase tls]",
         "check the clock of this machine",
-        "The clock here is behind, or the certificate was made ahead of its time.",
+        "The clock of this machine is behind, or the certificate was issued for a later date.",
         _TLS,
     ),
     Fault(
@@ -207,8 +208,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate is for ..., not for ... [phase tls]",
         "connect by a name that the certificate has, or have the certificate issued for this name",
-        "The name that was dialled is none of the certificate's subject alternative names. Dial one of them, or have "
-        "it issued for this name too.",
+        "The host name is not in the subject alternative names of the certificate. Connect by one of these names, "
+        "or reissue the certificate for this name.",
         _TLS,
     ),
     Fault(
@@ -217,8 +218,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
         "put the issuer's certificate into ssl.truststore.location",
-        "A private certificate authority that ssl.truststore.location does not hold, or an intermediate certificate "
-        "that the broker does not send.",
+        "ssl.truststore.location does not contain the private certificate authority, or the broker does not send "
+        "an intermediate certificate.",
         _TLS,
     ),
     Fault(
@@ -256,7 +257,7 @@ CONNECTION_FAULTS = (
         ExitCode.AUTHENTICATION,
         "... refused; the broker offers ... [phase sasl]",
         "set sasl.mechanism to ...",
-        "sasl.enabled.mechanisms of the broker lacks the configured sasl.mechanism.",
+        "sasl.enabled.mechanisms of the broker does not include the configured sasl.mechanism.",
         _SASL,
     ),
     Fault(
@@ -265,7 +266,8 @@ CONNECTION_FAULTS = (
         ExitCode.AUTHENTICATION,
         "PLAIN: Authentication failed: Invalid username or password [phase sasl]",
         "check user name, password and mechanism",
-        "The broker's message is repeated. The login is not retried: repeated failures lock accounts.",
+        "The message comes from the broker. kctl does not retry the login, because repeated failures may lock the "
+        "account.",
         _SASL,
     ),
     Fault(
@@ -289,11 +291,12 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         30,
-        "An advertised address is dropped, closed, or this machine itself",
+        "An advertised address is unreachable, or is this machine itself",
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok; broker # advertises ...: ... [phase tcp]",
         "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable",
-        "advertised.listeners is localhost or an internal address: right for the broker, wrong from here.",
+        "advertised.listeners is localhost or an internal address, which works for the broker but not for this "
+        "machine.",
         _ADVERTISED,
     ),
     Fault(
@@ -302,7 +305,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "it supports the Kafka protocol but not Metadata: a KRaft controller [phase metadata]",
         "use a listener for clients",
-        "The port belongs to controller.listener.names, which does not serve topics.",
+        "The port belongs to a listener in controller.listener.names, which does not serve topics.",
         _KAFKA,
     ),
     Fault(
@@ -311,8 +314,8 @@ CONNECTION_FAULTS = (
         ExitCode.ADVERTISED_ADDRESS,
         "advertised as broker #, but broker # responds there",
         "a balancer or a port forward leads to the wrong broker",
-        "A load balancer in front of several brokers, mixed-up port forwards, or a list with brokers of "
-        "several clusters. kctl probe checks the ID of each broker.",
+        "A load balancer distributes connections to several brokers, port forwards are mixed up, or the bootstrap "
+        "servers belong to different clusters. kctl probe checks the ID of each broker.",
         _ADVERTISED,
     ),
     Fault(

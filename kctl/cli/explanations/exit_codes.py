@@ -16,33 +16,39 @@ class CodePage(NamedTuple):
 CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
-        "An unexpected error: a bug, or an error of a broker without a separate exit code.",
+        "An unexpected error: a bug in kctl, or a broker error without its own exit code.",
         (
-            "If the message has an error code of Kafka, such as UNKNOWN_SERVER_ERROR, read its page: kctl explain CODE",
-            "Otherwise add -v, and report the bug with the traceback.",
+            "If the message has a Kafka error code, such as UNKNOWN_SERVER_ERROR, run: kctl explain CODE",
+            "Otherwise, add -v, and report the bug with its traceback.",
         ),
     ),
     ExitCode.USAGE: CodePage(
-        "The command line, a property or a properties file is invalid, a broker refused the values, or a file "
-        "or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
-        ("Check the option, property, or file in the message.", "kctl COMMAND --help"),
+        "The command line, a property, or a properties file is invalid, or a broker rejected the values. Or a "
+        "file or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
+        (
+            "Check the option, property, or file in the message.",
+            ("Show the options of a command with: kctl COMMAND --help"),
+        ),
     ),
     ExitCode.PARTIAL_FAILURE: CodePage(
-        "A part of the command failed, or a check found a problem: some topics, groups, or partitions failed; kctl why "
-        "or kctl doctor found a warning or an error; a lag is above --threshold of kctl groups lag; kctl probe found a "
-        "broker of the cluster that cannot be used, or with --strict any problem; kctl pipeline verify found that "
-        "copies differ, or kctl probe report --strict has findings.",
-        ("kctl prints the cause for each failed item.",),
+        "Part of the command failed, or a check found a problem. Examples: some topics, groups, or partitions "
+        "failed. kctl why or kctl doctor found a warning or an error. A lag exceeds --threshold of kctl groups "
+        "lag. kctl probe found an unusable broker, or any problem with --strict. kctl pipeline verify found "
+        "differences. kctl probe report --strict has findings.",
+        ("Read the cause of each failed item in the output.",),
     ),
     ExitCode.DNS: CodePage(
-        "The name of a server (broker, schema registry, token endpoint) does not exist, as the resolver reports.",
-        ("Check the spelling and the search domain.", "getent hosts NAME shows what this machine finds."),
-        "check the name, and the search domain of the resolver",
+        "The name of a server (broker, schema registry, token endpoint) does not exist.",
+        ("Check the spelling and the DNS search domain.", "Show the addresses of a name with: getent hosts NAME"),
+        "check the spelling of the name, and the DNS search domain",
     ),
     ExitCode.REFUSED: CodePage(
-        "The server (broker, schema registry, token endpoint) refused, reset or closed the connection, or no route "
-        "leads to it.",
-        ("Refused: is the broker running, and on this port?", "Reset or closed: is there a proxy or a quota between?"),
+        "The server (broker, schema registry, token endpoint) refused, reset, or closed the connection, or the "
+        "host is unreachable.",
+        (
+            "Refused: check that the broker runs, and that it uses this port.",
+            ("Reset or closed: check proxies between client and broker, and connection quotas."),
+        ),
     ),
     ExitCode.CONNECT_TIMEOUT: CodePage(
         "A connection was not ready within --connect-timeout. The timeout covers DNS, TCP, TLS, "
@@ -50,12 +56,12 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         (
             "dns: the resolver is slow, not the broker.",
             "tcp: a firewall drops packets, or the host is down.",
-            "tls, apiversions, sasl: something accepts and then hangs.",
+            "tls, apiversions, sasl: the server accepts the connection but hangs.",
         ),
     ),
     ExitCode.TLS: CodePage(
         "The TLS handshake failed: a certificate was rejected, or client and server have no common version or cipher.",
-        ("Run kctl probe to see the certificate chain of the broker and its names.",),
+        ("Show the certificate chain of the broker with: kctl probe",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
         "The broker rejected the credentials, or requires credentials. kctl never retries rejected credentials.",
@@ -65,63 +71,66 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The server on that port is not a Kafka broker, does not use this security protocol, or is too old or too new "
         "for the request.",
         (
-            "The message shows the first bytes of the server.",
+            "Identify the server by its first bytes in the message.",
             "kctl probe tries the other protocol once, and reports it.",
         ),
     ),
     ExitCode.REQUEST_TIMEOUT: CodePage(
-        "A connected broker did not respond to a request within --request-timeout. Its connection is dropped.",
-        ("Look at that broker: disk, garbage collection, request queue.",),
+        "A connected broker did not respond to a request within --request-timeout. kctl closed the connection.",
+        ("Check the broker: disk, garbage collection, request queue.",),
     ),
     ExitCode.API_TIMEOUT: CodePage(
         "The call reached --api-timeout without a single cause. The message shows a time breakdown. If one "
         "cause blocked the call, kctl exits with the code of this cause.",
-        ("Give it more time with --api-timeout, or see with --trace what took it.",),
+        ("Raise --api-timeout, or find the slow requests with --trace.",),
     ),
     ExitCode.ADVERTISED_ADDRESS: CodePage(
-        "A bootstrap server responded, but an address that the brokers advertise is unreachable, or leads "
-        "to another broker or cluster. Clients use bootstrap servers only to learn these addresses.",
+        "A bootstrap server responded, but an address that the brokers advertise is unreachable, or leads to "
+        "another broker or cluster. Clients use bootstrap servers only to learn these addresses.",
         (
-            "Set advertised.listeners of the broker to what clients can reach.",
-            "kctl probe shows bootstrap and advertised names side by side.",
+            "Set advertised.listeners of the broker to an address that clients can reach.",
+            "Compare bootstrap and advertised addresses with: kctl probe",
         ),
     ),
     ExitCode.UNAVAILABLE: CodePage(
         "The brokers respond but cannot serve the request now: no leader, no coordinator, or not enough replicas.",
-        ("kctl topics describe shows leaders and replicas.", "It often passes: try again, or with a longer timeout."),
+        (
+            "Show leaders and replicas with: kctl topics describe",
+            ("Retry, if necessary with a longer timeout: the error is often temporary."),
+        ),
     ),
     ExitCode.UNDELIVERED: CodePage(
-        "Some records were not delivered. The report at the end shows how many of each partition, and why.",
+        "Some records were not delivered. The report at the end shows their number and the cause for each partition.",
         ("kctl sent records but received no acknowledgment. The records may have been written.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
-        "Close did not finish within --close-timeout; the data itself was handled before.",
+        "Close did not finish within --close-timeout. The command had processed its data before.",
         ("A broker stopped responding. --close-timeout sets how long close waits for it.",),
     ),
     ExitCode.NOT_AUTHORIZED: CodePage(
-        "The broker knows the user and denies the request.",
-        ("The principal needs an ACL for this operation on this resource.",),
-        "the principal of this connection needs an ACL for that",
+        "The broker knows the user but denies the request.",
+        ("Create an ACL for this operation and resource with: kctl acls create",),
+        "create an ACL for the principal of this connection",
     ),
     ExitCode.UNKNOWN_RESOURCE: CodePage(
-        "The topic, partition or group does not exist, or this principal may not see it.",
-        ("kctl topics list shows the topics.", "kctl groups list shows the groups."),
+        "The topic, partition, or group does not exist, or this principal may not describe it.",
+        ("List the topics with: kctl topics list", "List the groups with: kctl groups list"),
     ),
     ExitCode.DATA: CodePage(
-        "The data itself: a damaged batch, a record that is too large, an offset that does not exist or whose log was "
-        "cut, or bytes that do not decode.",
-        ("The message names topic, partition and offset.",),
+        "The data is invalid: a batch is damaged, a record is too large, an offset does not exist or its log was "
+        "truncated, or bytes cannot be decoded.",
+        ("Find the record by the topic, partition, and offset in the message.",),
     ),
     ExitCode.DISK: CodePage(
-        "A file, a folder or stdout cannot be written because its disk or a quota is full, or because the disk failed.",
+        "A file, a directory, or stdout cannot be written, because its disk or a quota is full, or the disk failed.",
         (
-            "Make room, and run it again: a pipeline job continues where it was.",
-            "Check the directory in the message: df -h DIRECTORY shows free space.",
+            "Free disk space, and run the command again. A pipeline job continues where it stopped.",
+            "Show the free space of the directory in the message with: df -h DIRECTORY",
         ),
     ),
     ExitCode.SIGHUP: CodePage(
-        "The terminal or the ssh session was closed (SIGHUP), and the command closed within --close-timeout.",
-        ("To let a command outlive its terminal, start it with nohup.",),
+        "The terminal or SSH session was closed (SIGHUP), and the command closed within --close-timeout.",
+        ("Start the command with nohup to keep it running after the terminal closes.",),
     ),
     ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout. A second Ctrl-C exits immediately."),
     ExitCode.SIGTERM: CodePage("SIGTERM: the command closed within --close-timeout."),

@@ -52,7 +52,7 @@ LIMITS = (
         ConsumerConfig,
         "--api-timeout",
         "kctl.client.loop.mailbox.Mailbox",
-        "One whole blocking call of a consumer: every look-up, connect, request and wait in it.",
+        "Maximum time of a blocking consumer call, including lookups, connections, requests, and waits.",
         f"{_SIM}/consumer/test_deadlines.py::test_a_call_ends_on_its_deadline_with_every_node_broken",
     ),
     Limit(
@@ -60,8 +60,8 @@ LIMITS = (
         AdminConfig,
         "--api-timeout",
         "kctl.client.admin.call.Call",
-        "One whole call of an admin client, attempts and waits between them included; for kctl topics and groups, "
-        "everything that one command requests.",
+        "Maximum time of an admin call, including retries and waits. In commands such as kctl topics and kctl "
+        "groups, it covers all requests of the command.",
         f"{_SIM}/admin/test_admin.py::test_every_call_ends_at_its_deadline_and_says_where_the_time_went",
     ),
     Limit(
@@ -69,7 +69,7 @@ LIMITS = (
         ProducerConfig,
         "--api-timeout",
         "kctl.client.producer.producer.Producer",
-        "One blocking call of a producer: send() until the record is accepted, partitions_for().",
+        "Maximum time of a blocking producer call: send() until the record is accepted, and partitions_for().",
         f"{_SIM}/producer/test_limits.py::test_send_blocks_for_metadata_at_most_max_block_ms",
     ),
     Limit(
@@ -77,9 +77,10 @@ LIMITS = (
         ClientConfig,
         "--connect-timeout",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "One attempt to connect to a broker: DNS, TCP, TLS, ApiVersions and SASL together; without jitter. Set without "
-        "socket.connection.setup.timeout.max.ms it applies to every attempt; otherwise it doubles with each failed "
-        "attempt to the same broker. It never exceeds the API timeout. connections.timeout.ms is the same.",
+        "Maximum time to connect to a broker: DNS, TCP, TLS, ApiVersions, and SASL together, without jitter. If "
+        "it is set without socket.connection.setup.timeout.max.ms, it applies to every attempt. Otherwise, it "
+        "doubles with each failed attempt to a broker. It never exceeds the API timeout. connections.timeout.ms "
+        "is an alias.",
         f"{_SIM}/network/test_connect_limit.py::test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt",
     ),
     Limit(
@@ -87,7 +88,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "Upper bound of the growing connect timeout.",
+        "Maximum of the connect timeout, which grows with failed attempts.",
         f"{_SIM}/network/test_connect_limit.py::"
         "test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success",
     ),
@@ -96,11 +97,11 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "One request, from sending to the response, including requests while connecting (ApiVersions, "
-        "SASL). If the remaining time of the call is less, the request has the remaining time. A request "
-        "that times out closes its connection. If the call of a lookup ends first, the connection stays "
-        "open until request.timeout.ms. The value also sets TCP_USER_TIMEOUT. Only JoinGroup may take "
-        "longer: max.poll.interval.ms plus 5s.",
+        "Maximum time of a request, from sending to the response, including requests while connecting "
+        "(ApiVersions, SASL). If the call has less time left, the remaining time applies. A request that times "
+        "out closes its connection. If the call of a lookup ends first, the connection stays open until "
+        "request.timeout.ms. The value also sets TCP_USER_TIMEOUT. Only JoinGroup may last longer: "
+        "max.poll.interval.ms plus 5s.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
     Limit(
@@ -108,8 +109,8 @@ LIMITS = (
         ProducerConfig,
         "--delivery-timeout",
         "kctl.client.producer.batch_expiry.BatchExpiry",
-        "One record from send() to its acknowledgement: waiting for its batch, attempts, and waits between them. In "
-        "`kctl produce` the default is --api-timeout.",
+        "Maximum time of a record from send() to its acknowledgment, including batching, attempts, and waits "
+        "between attempts. In `kctl produce`, the default is --api-timeout.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
     ),
     Limit(
@@ -117,8 +118,8 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.consumer.consumer.Consumer",
-        "Closing a consumer: automatic commit, LeaveGroup, closing the connections. Each request has "
-        "request.timeout.ms at most.",
+        "Maximum time to close a consumer: automatic commit, LeaveGroup, and closing connections. "
+        "request.timeout.ms also limits each request.",
         f"{_SIM}/groups/test_close.py::test_the_default_is_30_seconds",
         show_duration(DEFAULT_CLOSE_MS),
         "consumer",
@@ -128,8 +129,8 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Closing a producer: delivering sent records, failing the rest, ending its thread. In `kctl "
-        "produce`, a set timeout starts at the end of the input.",
+        "Maximum time to close a producer: it delivers sent records, fails the rest, and ends its thread. In "
+        "`kctl produce`, a timeout that you set starts at the end of the input.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
         f"none: each record has its own timeout ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
         "producer",
@@ -139,8 +140,8 @@ LIMITS = (
         None,
         "",
         "kctl.client.admin.admin.Admin",
-        "Closing an admin client: it has no thread and nothing to deliver, so it closes its connections and takes no "
-        "timeout.",
+        "An admin client has no thread and nothing to deliver, so it closes its connections immediately. close() "
+        "has no timeout.",
         f"{_SIM}/admin/test_admin.py::test_a_closed_admin_refuses_and_closes_again",
         "none: it waits for nothing",
         "admin",
@@ -150,7 +151,7 @@ LIMITS = (
         None,
         "",
         "kctl.client.producer.delivery_tracker.DeliveryTracker",
-        "Delivering everything that was sent before the call.",
+        "Maximum time to deliver all records that were sent before the call.",
         f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
         "none: each record has its own timeout",
         "producer",
@@ -160,7 +161,7 @@ LIMITS = (
         None,
         "",
         "kctl.client.producer.future.SendFuture",
-        "Waiting for the outcome of one record; the delivery of the record continues.",
+        "Maximum time to wait for the outcome of a record. The delivery of the record continues after this time.",
         f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
         "none: the record has its own timeout",
         "producer",
@@ -170,7 +171,7 @@ LIMITS = (
         None,
         "",
         "kctl.client.consumer.consumer.Consumer",
-        "Waiting for records; returning none is not an error.",
+        "Maximum time to wait for records. An empty result is not an error.",
         f"{_SIM}/consumer/test_deadlines.py::test_an_idle_consumer_does_not_spin",
         show_duration(ConsumerConfig.default_api_timeout_ms.default),
         "consumer",
@@ -180,7 +181,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "An idle connection is closed after this time; that is not a failure.",
+        "Idle connections are closed after this time. This is not a failure.",
         f"{_SIM}/network/test_requests.py::test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay",
     ),
     Limit(
@@ -188,7 +189,7 @@ LIMITS = (
         AdminConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "An idle connection of an admin client is closed after this time. That is not a failure.",
+        "Idle connections of an admin client are closed after this time. This is not a failure.",
         "tests/unit/network/test_idle_expiry.py::test_idle_channels_go_least_recently_used_first_and_all_at_once",
     ),
     Limit(
@@ -207,8 +208,8 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.races.CandidateRace",
-        "The head start of one bootstrap server, or of one address of a name, over the next. If a broker does "
-        "not respond within this time, a second connection to it is tried in parallel.",
+        "Time after which the next bootstrap server, or the next address of a name, is also tried. If a broker "
+        "does not respond within this time, a second connection to it is tried in parallel.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),
     Limit(
@@ -216,7 +217,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "The wait before reconnecting to a broker after a failure; doubles, with 20% jitter.",
+        "Wait before reconnecting to a broker after a failure. It doubles with each failure, with 20% jitter.",
         f"{_SIM}/network/test_connect_limit.py::test_a_refused_node_is_dialled_again_after_the_back_off_only",
     ),
     Limit(
@@ -232,7 +233,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.backoff.ExponentialBackoff",
-        "The wait before a failed request is retried; doubles, with 20% jitter.",
+        "Wait before a failed request is retried. It doubles with each failure, with 20% jitter.",
         "tests/unit/test_backoff.py::test_kafkas_table_of_retry_backoffs",
     ),
     Limit(
@@ -248,7 +249,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata.Metadata",
-        "The maximum age of metadata: older metadata is requested again.",
+        "Maximum age of metadata. Older metadata is refreshed.",
         "tests/unit/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
     ),
     Limit(
@@ -256,7 +257,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata_updater.MetadataUpdater",
-        "After refreshes have failed for this time the client starts again from its bootstrap servers.",
+        "If metadata refreshes fail for this time, the client connects to its bootstrap servers again.",
         "tests/unit/test_metadata_updater.py::test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
     ),
     Limit(

@@ -43,7 +43,7 @@ _FINDING = re.compile(r"(?:ERROR|WARNING|NOTE)\s+([a-z-]+)")
 """Start of a line of `kctl why` and `kctl doctor`."""
 _UNDER_WAY = re.compile(r" yet \((--[a-z-]+) [^()]*\)")
 """Timeout of a connection attempt that outlasts its call."""
-_UNREAD = "not all partitions could be read"
+_UNREAD = "cannot read all partitions"
 """Text of `consume --tail` before the reasons of partitions."""
 _LAST_ERROR = "; last error: "
 """Text before the cause of a timeout."""

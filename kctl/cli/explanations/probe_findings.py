@@ -6,14 +6,14 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
     "under-replicated": ("Some replicas are not in sync", "list them with: kctl topics list --under-replicated"),
     "no-coordinator": ("The group has no coordinator", "check __consumer_offsets with: kctl why cluster"),
     "idle-dropped": (
-        "An idle connection no longer works",
+        "An idle connection stopped working",
         "lower connections.max.idle.ms below the limit of the firewall or proxy",
     ),
     "idle-closed": (
         "An idle connection was closed",
-        "nothing, if the limit is connections.max.idle.ms of the broker: clients connect again",
+        "no fix needed if the limit is connections.max.idle.ms of the broker: clients reconnect",
     ),
-    "unfinished": ("--api-timeout ended the test of an address", "use a longer --api-timeout"),
+    "unfinished": ("The test of an address ended at --api-timeout", "use a longer --api-timeout"),
     "untried": ("Advertised addresses were not tested", "use a longer --api-timeout"),
 }
 """Problem and fix by ID."""

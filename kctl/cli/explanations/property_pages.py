@@ -25,8 +25,8 @@ def property_page(declared: AnyProperty) -> Page:
 
 
 def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
-    does = "is refused here" if is_refused else "is accepted and ignored"
-    return Page("property", name, f"property {name}", (f"A property of Java's clients that {does}: {reason}.",))
+    does = "kctl rejects" if is_refused else "kctl accepts and ignores"
+    return Page("property", name, f"property {name}", (f"Property of Java clients that {does}: {reason}.",))
 
 
 def _defaults_text(defaults: dict[str, str]) -> str:
@@ -48,7 +48,7 @@ def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
         ("second name", declared.alias or ""),
         ("option", ", ".join(flags)),
         ("variable", ENVIRONMENT_PREFIX + declared.name.upper().replace(".", "_")),
-        ("secret", "yes: it is never printed, and refused in -X" if declared.secret else ""),
+        ("secret", "yes: kctl never prints it, and rejects it in -X" if declared.secret else ""),
     ]
     return tuple((name, value) for name, value in facts if value)
 

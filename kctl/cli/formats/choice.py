@@ -34,7 +34,7 @@ def choose_record_output(
     if decoding.decodes or decoding.jq is not None:
         _refuse_undecodable(common, decoding, template)
     if is_csv_safe and common.output is not Output.CSV:
-        raise click.UsageError("--csv-safe is for --output csv.")
+        raise click.UsageError("--csv-safe needs --output csv.")
     for_terminal = common.environment.stdout_is_tty
     sides = NOT_DECODED
     if decoding.decodes:
@@ -89,7 +89,7 @@ def _refuse_contradictions(common: Common, template: str | None, null: str | Non
         if print_offsets:
             raise click.UsageError(f"--print-offsets with {shape} would print each offset twice.")
         if null is not None:
-            raise click.UsageError(f"--null cannot be combined with {shape}, which has its own way of writing null.")
+            raise click.UsageError(f"--null cannot be combined with {shape}, which sets the text for null.")
     if common.output is Output.RAW and print_offsets:
         raise click.UsageError(
             "--print-offsets cannot be combined with --output raw, which writes the bytes of values alone."

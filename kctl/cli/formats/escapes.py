@@ -10,7 +10,7 @@ HEX_DIGITS = "0123456789abcdefABCDEF"
 
 def check_length(text: str) -> None:
     if len(text) > LONGEST_TEMPLATE:
-        raise TemplateError(f"a template has at most {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
+        raise TemplateError(f"the template has more than {LONGEST_TEMPLATE} characters", text, LONGEST_TEMPLATE, 1)
 
 
 def parse_literal(text: str) -> bytes:
@@ -28,7 +28,7 @@ def parse_delimiter(text: str) -> bytes:
     """Return the bytes of a separator. Raises: ValueError: unknown escape, or empty."""
     delimiter = parse_literal(text)
     if not delimiter:
-        raise ValueError("a separator has at least one character")
+        raise ValueError("the separator is empty")
     return delimiter
 
 
@@ -50,4 +50,4 @@ def _read_escape(text: str, position: int) -> tuple[bytes, int]:
         return _ESCAPES[letter], position + 2
     if not letter:
         raise TemplateError("a single \\ at the end: write \\\\ for a backslash", text, position, 1)
-    raise TemplateError(f"unknown escape \\{letter}; there are \\n \\t \\r \\0 \\\\ \\xNN", text, position, 2)
+    raise TemplateError(f"unknown escape \\{letter}: use \\n \\t \\r \\0 \\\\ \\xNN", text, position, 2)

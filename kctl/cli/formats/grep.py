@@ -43,7 +43,7 @@ def _parse_grep(text: str, sides: Sides) -> Condition:
     if subject == "named_header":
         name, equals, _ = text[start:].partition("=")
         if not equals:
-            raise TemplateError("h: needs a header's name and a pattern: h:NAME=REGEX", text, start, 1)
+            raise TemplateError("h: needs a header name and a pattern: h:NAME=REGEX", text, start, 1)
         start += len(name) + 1
     search = _compile(text, start).search
     if sides.decodes and subject in ("key", "value", "key_or_value"):
@@ -67,6 +67,6 @@ def _compile(text: str, start: int) -> re.Pattern[bytes]:
             return re.compile(pattern)
     except re.error as e:
         before = pattern[: e.pos or 0].decode("utf-8", "surrogateescape")
-        raise TemplateError(f"not a pattern: {e.msg}", text, start + len(before), 1) from None
+        raise TemplateError(f"invalid regular expression: {e.msg}", text, start + len(before), 1) from None
     except (OverflowError, RecursionError) as e:
-        raise TemplateError(f"not a pattern: {e}", text, start, 1) from None
+        raise TemplateError(f"invalid regular expression: {e}", text, start, 1) from None

@@ -156,7 +156,7 @@ class _Parser:
 
     def _read_headers(self, start: int) -> Field:
         if self._next() != "{":
-            raise self._fail("%h needs what to write for each header, such as %h{%k=%v }", start, 2)
+            raise self._fail("%h needs a template for each header, such as %h{%k=%v }", start, 2)
         self._at += 1
         parts = self.read_parts(inside_header=True)
         if not self._next():
@@ -167,7 +167,7 @@ class _Parser:
     def _read_attribute(self, start: int) -> Field:
         known = [attribute.value for attribute in Attribute]
         if self._next() != "{":
-            raise self._fail(f"%a needs which attribute: %a{{{'|'.join(known)}}}", start, 2)
+            raise self._fail(f"%a needs an attribute: %a{{{'|'.join(known)}}}", start, 2)
         self._at += 1
         at, word = self._at, self._read_word()
         if word not in known:
@@ -231,7 +231,7 @@ class _Parser:
         end = _CLOSING.get(mark, mark) * (first - start)
         last = self._text.find(end, first)
         if last < 0:
-            raise self._fail(f"the end is missing: {end}", start, first - start)
+            raise self._fail(f"the closing {end} is missing", start, first - start)
         self._at = last + len(end)
         try:
             return compile_layout(self._text[first:last])
@@ -249,4 +249,4 @@ def _nearest_verb(letter: str) -> str:
         return f"; did you mean %{_NEAREST_VERBS[letter]}?"
     if letter.swapcase() in _VERBS:
         return f"; did you mean %{letter.swapcase()}?"
-    return f"; there are {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"
+    return f"; use {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"

@@ -30,7 +30,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     known = list(known)
     close = nearest_name(word, known)
-    return f"; did you mean {close}?" if close is not None else f"; there are {' '.join(known)}"
+    return f"; did you mean {close}?" if close is not None else f"; use {' '.join(known)}"
 
 
 def _window(template: str, position: int, length: int) -> tuple[str, int, int]:

@@ -30,7 +30,7 @@ def compile_unpack(letters: str) -> TextForm:
     order = "<"
     for position, letter in enumerate(letters):
         if letter not in _LETTERS:
-            raise LayoutError(f"unpack does not know {letter!r}; there are {' '.join(_LETTERS)}", position)
+            raise LayoutError(f"unpack does not support {letter!r}; use {' '.join(_LETTERS)}", position)
         if steps and steps[-1].letter in "s$":
             raise LayoutError(f"nothing can follow {steps[-1].letter}, which is the end of the input", position)
         if letter in "<>":

@@ -51,7 +51,9 @@ def run_reset(common: Common, reset: Reset) -> int:
     parsed = _parse(common, reset)
     with open_admin(common) as admin:
         with admin.within():
-            group = find_group(admin, reset.group_id, may_lack=reset.creates, missing_hint="--create creates the group")
+            group = find_group(
+                admin, reset.group_id, may_lack=reset.creates, missing_hint="create the group with --create"
+            )
             if group is not None:
                 refuse_members(group, group.members, "nothing was changed")
             changes = _changes(admin, reset, parsed, group)
@@ -67,7 +69,7 @@ def run_reset(common: Common, reset: Reset) -> int:
     failed = None if results is None else results.failed
     moved = sum(change.old != change.new for change in changes)
     new_group = "" if group is not None else f"group {reset.group_id} would be created: "
-    would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get another offset"
+    would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get a new offset"
     check = fill_command(CHECK, {"group": reset.group_id})
     return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would, check)
 
@@ -103,7 +105,7 @@ def _changes(admin: Admin, reset: Reset, parsed: _Parsed, group: GroupDescriptio
 
 def _reset_facts(changes: Sequence[OffsetChange]) -> list[str]:
     return [
-        f"{change.partition}: {'nothing' if change.old is None else change.old} -> {change.new}"
+        f"{change.partition}: {'none' if change.old is None else change.old} -> {change.new}"
         for change in changes
         if change.old != change.new
     ]
@@ -218,8 +220,8 @@ def _to_forget(
     if is_share(group) and any(numbers is not None for numbers in wanted.values()):
         raise CommandError(
             ExitCode.USAGE,
-            f"{group_id} is a share group: offsets can be deleted for whole topics only; nothing was changed",
-            "name topics without partitions",
+            f"cannot delete offsets of partitions: {group_id} is a share group, which supports only whole topics",
+            "give topics without partitions",
         )
     old = {
         tp: offset
@@ -253,6 +255,6 @@ def _refuse_missing(group_id: str, wanted: Mapping[str, list[int] | None], old: 
         if missing:
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
-                f"group {group_id} has nothing committed for {listed(missing)}",
-                "kctl groups lag shows its committed offsets",
+                f"group {group_id} has no committed offsets for {listed(missing)}",
+                "list committed offsets with: kctl groups lag",
             )

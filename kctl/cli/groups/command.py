@@ -144,7 +144,7 @@ def lag(
     output = common.choose_output(*SHAPES)
     looks = 1 if count is None and not watch else count
     if looks != 1 and output is Output.JSON:
-        raise click.UsageError("--watch with --output json: use jsonl, one object per partition and refresh.")
+        raise click.UsageError("--watch cannot be combined with --output json: use jsonl.")
     query = LagQuery(wanted or None, parse_named(topics or ()), threshold)
     return show_lag(common, output, query, Rounds(looks, interval, samples_first=rates))
 
@@ -221,7 +221,7 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
     """Return the given groups; empty for all. Raises: click.UsageError: names with --all."""
     if names and show_all:
-        raise click.UsageError(f"Name groups or use --all, not both: {names[0]} is read as a group.")
+        raise click.UsageError(f"--all cannot be combined with group names: {names[0]} is read as a group.")
     return list(dict.fromkeys(names or ()))
 
 

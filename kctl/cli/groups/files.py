@@ -64,7 +64,7 @@ def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     is_json = text.lstrip()[:1] in ("{", "[")
     found = _checked(str(path), _of_json(str(path), text, group_id) if is_json else _of_csv(str(path), text, group_id))
     if not found:
-        raise document_error(str(path), f"there is no offset of group {group_id} in it")
+        raise document_error(str(path), f"no offsets of group {group_id} found")
     return found
 
 
@@ -84,7 +84,7 @@ def _of_csv(name: str, text: str, group_id: str) -> Iterable[Entry]:
                 continue
             if len(cells) not in (3, 4):
                 raise document_error(
-                    place, f"{len(cells)} fields: topic,partition,offset or group,topic,partition,offset"
+                    place, f"expected topic,partition,offset or group,topic,partition,offset, found {len(cells)} fields"
                 )
             if len(cells) == 3 or cells[0] == group_id:
                 yield (place, *_three(cells[-3:]))
@@ -108,18 +108,18 @@ def _parse_json(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise document_error(name, f"it is not JSON: {e}") from None
+        raise document_error(name, f"not JSON: {e}") from None
 
 
 def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
     document = _parse_json(name, text)
     if isinstance(document, dict) and document.get("group", group_id) != group_id:
         raise document_error(
-            name, f"it is about group {one_line(str(document['group']))[:LONGEST_SHOWN]}, not {group_id}"
+            name, f"the file has offsets of group {one_line(str(document['group']))[:LONGEST_SHOWN]}, not {group_id}"
         )
     entries = document.get("offsets") if isinstance(document, dict) else document
     if not isinstance(entries, list):
-        raise document_error(name, 'there is no list "offsets" in it')
+        raise document_error(name, 'the list "offsets" is missing')
     for number, entry in enumerate(entries):
         place = f"{name} offsets[{number}]"
         if not isinstance(entry, dict):
@@ -148,5 +148,5 @@ def _checked(name: str, entries: Iterable[Entry]) -> dict[TopicPartition, int]:
             raise document_error(place, f"{key} appears twice, with {found[key]} and {offset}")
         found[key] = offset
         if len(found) > MOST_PARTITIONS:
-            raise document_error(name, f"there are more than {MOST_PARTITIONS} partitions in it")
+            raise document_error(name, f"the file has more than {MOST_PARTITIONS} partitions")
     return found

@@ -14,11 +14,11 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import AdvertisedAddressError, ApiTimeout, BrokerError, KafkaError, KafkaTimeoutError
 from kctl.pipeline.mirrored_offsets import is_of_mirror
 
-NOT_COMMITTED = "nothing committed"
-NOT_READ = "nothing read yet"
+NOT_COMMITTED = "no committed offset"
+NOT_READ = "no record read yet"
 GONE = "no such topic or partition"
-BEYOND = "committed beyond the end: the topic was recreated or truncated"
-MIRRORED = "position of kctl pipeline mirror: an offset of the source, not of this topic"
+BEYOND = "committed offset is after the end: the topic was recreated or truncated"
+MIRRORED = "progress of kctl pipeline mirror: the offset belongs to the source topic"
 
 
 class PartitionLag(NamedTuple):
@@ -185,7 +185,7 @@ def partition_lag(
         return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None, start)
     if committed > end:
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
-    note = f"{start - committed} of them were deleted: the log starts at {start}" if committed < start else ""
+    note = f"{start - committed} of these records were deleted: the log starts at {start}" if committed < start else ""
     return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None, start)
 
 

@@ -147,8 +147,8 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     if behind:
         worst = max(behind, key=lambda lag: lag.unread or 0)
         notes.append(
-            f"{counted(len(behind), 'partition')} more than {query.threshold} behind; "
-            f"the worst is {worst.partition} of group {worst.group_id} with {worst.unread}"
+            f"lag above --threshold {query.threshold} on {counted(len(behind), 'partition')}: the largest lag is "
+            f"{worst.unread}, on {worst.partition} of group {worst.group_id}"
         )
     is_above = None if query.threshold is None else bool(behind)
     if query.group_ids is None and not groups and not errors:

@@ -88,7 +88,7 @@ def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, Gro
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
-    return [f"no response in time about {', '.join(late)}"] if late else []
+    return [f"no response in time for {', '.join(late)}"] if late else []
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
@@ -100,8 +100,8 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
     count = counted(len(members), "active member")
     raise CommandError(
         ExitCode.UNAVAILABLE,
-        f"group {group.group_id} has {count}: {named}{more}; {what}",
-        "stop the consumers first; kctl groups members shows them all",
+        f"{what} because group {group.group_id} has {count}: {named}{more}",
+        "stop the consumers first. List them with: kctl groups members",
     )
 
 
@@ -110,8 +110,8 @@ def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
         command = fill_command("kctl groups members {group}", {"group": group_id})
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"group {group_id} has no member with {listed(missing)}; nothing was changed",
-            f"{command} shows its members",
+            f"nothing was changed because group {group_id} has no member with {listed(missing)}",
+            f"list the members with: {command}",
         )
 
 

@@ -92,7 +92,7 @@ def reset_offsets(
         raise click.UsageError("--from-file cannot be combined with --topic: the file lists the partitions.")
     flag, value = next(iter(chosen.items()))
     if create and not topics and from_file is None:
-        raise click.UsageError("--create needs --topic or --from-file: a new group has committed nothing.")
+        raise click.UsageError("--create needs --topic or --from-file: a new group has no committed offsets.")
     reset = Reset(group, tuple(topics or ()), flag, value, export, creates=create, consent=consent)
     return run_reset(common, reset)
 
@@ -108,5 +108,5 @@ def delete_offsets(common: Common, consent: Consent, group: Group, topics: Topic
     from kctl.cli.groups.change import run_delete  # the client: not wanted for --help
 
     if not topics:
-        raise click.UsageError("Choose topics with --topic; kctl groups delete deletes the whole group.")
+        raise click.UsageError("Choose topics with --topic. To delete the whole group, use kctl groups delete.")
     return run_delete(common, group, topics, consent)

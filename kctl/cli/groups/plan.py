@@ -78,7 +78,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
 
     def aim(place: PartitionOffsets) -> tuple[int, str]:
         offset = found[place.partition].offset
-        return (offset, "") if offset >= 0 else (place.end, "no record at or after that time: the end")
+        return (offset, "") if offset >= 0 else (place.end, "no record at or after this time, using the end")
 
     return aim
 
@@ -101,7 +101,7 @@ def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
 
 
 def _current(place: PartitionOffsets) -> tuple[int, str]:
-    return (place.end, "nothing committed: the end") if place.committed is None else (place.committed, "")
+    return (place.end, "no committed offset, using the end") if place.committed is None else (place.committed, "")
 
 
 def _committed(place: PartitionOffsets) -> int:

@@ -43,7 +43,7 @@ def remove_members(
     from kctl.cli.groups.lookup import find_group, find_members, member_text
 
     if not instances and not members:
-        raise click.UsageError("Choose members with --instance or --member; kctl groups members shows them.")
+        raise click.UsageError("Choose members with --instance or --member. List members with: kctl groups members.")
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
         with admin.within():

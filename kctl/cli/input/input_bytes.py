@@ -99,7 +99,7 @@ class InputBytes:
     def read_rest(self) -> bytes:
         while self._read():
             if len(self._buffer) - self._at > self.longest_bytes:
-                raise self.bad(f"more than {self.longest_bytes} bytes up to the end (max.request.size)")
+                raise self.bad(f"longer than {self.longest_bytes} bytes at the end of the input (max.request.size)")
         taken = bytes(self._buffer[self._at :])
         self._at = len(self._buffer)
         return taken

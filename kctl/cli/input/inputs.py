@@ -122,6 +122,6 @@ class Inputs:
                 raise CommandError(
                     ExitCode.DATA,
                     f"{name} is longer than {self._longest_bytes} bytes (max.request.size)",
-                    "raise it with -X max.request.size=BYTES",
+                    "raise the limit with -X max.request.size=BYTES",
                 )
         return InputRecord(name, bytes(content))

@@ -103,7 +103,7 @@ def bytes_of(value: Any) -> bytes | None:
             return b64decode(value["base64"], validate=True)
         except (binascii.Error, ValueError) as e:
             raise JsonError(f"not valid base64: {e}") from None
-    raise JsonError(f'must be text, null or {{"base64":"..."}}, not {show_json(value)}')
+    raise JsonError(f'must be a string, null, or {{"base64":"..."}}, not {show_json(value)}')
 
 
 def show_json(value: Any) -> str:

@@ -52,7 +52,7 @@ def bad_line(place: str, line: bytes, error: JsonError) -> CommandError:
 
 def _check_fields(given: Any) -> None:
     if not isinstance(given, dict):
-        raise JsonError(f"a record is an object, not {show_json(given)}")
+        raise JsonError(f"a record must be an object, not {show_json(given)}")
     for field in given:
         if field not in FIELDS and field not in OF_THE_UNDELIVERED:
             raise JsonError(f"unknown field {show_json(field)}{nearest(field, FIELDS)}")
@@ -86,7 +86,9 @@ def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
         if field not in form.by_record or given.get(f"{field}_schema") is not None:
             return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")
     elif given.get(f"{field}_schema") is not None:
-        raise JsonError(f'"{field}" is decoded: --encode {field}=auto encodes it by the schema of "{field}_schema"')
+        raise JsonError(
+            f'"{field}" is decoded. To encode it with the schema in "{field}_schema", use --encode {field}=auto'
+        )
     try:
         return bytes_of(given.get(field))
     except JsonError as e:
@@ -137,5 +139,5 @@ def _header(position: int, given: Any) -> Header:
     except JsonError as e:
         raise JsonError(f'"headers"[{position}]: {e}') from None
     if name is None:
-        raise JsonError(f'"headers"[{position}]: a header has a name')
+        raise JsonError(f'"headers"[{position}]: a header needs a name')
     return name.decode("utf-8", "surrogateescape"), value

@@ -179,5 +179,5 @@ def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: Bytes
 def _too_long(content: bytes, place: str, longest_bytes: int) -> CommandError:
     problem = f"{place} is longer than {longest_bytes} bytes (max.request.size)"
     return CommandError(
-        ExitCode.DATA, str(bad_input(problem, content[:100], 0)), "raise it with -X max.request.size=BYTES"
+        ExitCode.DATA, str(bad_input(problem, content[:100], 0)), "raise the limit with -X max.request.size=BYTES"
     )

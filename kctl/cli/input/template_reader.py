@@ -62,7 +62,7 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
     """Return why a field cannot be read after the preceding parts, or ""."""
     letter = field.verb.value
     if field.verb is Verb.ATTRIBUTE or field.form in ("strftime", "unpack"):
-        return f"%{letter}{{{field.form or '...'}}} can be written, not read back"
+        return f"%{letter}{{{field.form or '...'}}} is supported only for output"
     if _has(before, field.verb):
         return f"%{letter} appears twice"
     text = _LENGTHS.get(field.verb)
@@ -80,7 +80,7 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
         if isinstance(inner, Field) and (why := _open_end(inner, field.parts[:-1])):
             return f"{why}, or something after it inside %h{{...}}"
         if not inside_header and not _has(field.parts, Verb.KEY):
-            return "%h{...} without %k: a header has a name"
+            return "%h{...} needs %k, the name of the header"
     return ""
 
 
@@ -89,15 +89,15 @@ def _open_end(field: Field, before: Sequence[bytes | Field]) -> str:
     verb = field.verb
     if verb in _TEXTS:
         has_end = field.is_json or _has(before, _TEXTS[verb])
-        return "" if has_end else f"where %{verb.value} ends is unknown: put its length %{_TEXTS[verb].value} before it"
+        return "" if has_end else f"the end of %{verb.value} is unknown: put its length %{_TEXTS[verb].value} before it"
     if verb is Verb.HEADERS:
         return "" if _has(before, Verb.HEADER_COUNT) else _headers_end()
     open_number = field.form in OPEN_NUMBERS
-    return f"where %{verb.value} ends is unknown: give it a size such as {{big32}}" if open_number else ""
+    return f"the end of %{verb.value} is unknown: give it a size such as {{big32}}" if open_number else ""
 
 
 def _headers_end() -> str:
-    return "where the headers end is unknown: put their number %H before them"
+    return "the end of the headers is unknown: put their number %H before them"
 
 
 def _has(parts: Sequence[bytes | Field], verb: Verb) -> bool:
@@ -206,7 +206,7 @@ class TemplateReader:
         def step(stream: InputBytes, found: _Found) -> None:
             size = found.numbers[length]
             if not 0 <= size <= self._longest_bytes:
-                why = f"at most {self._longest_bytes} (max.request.size) can be sent"
+                why = f"the limit is {self._longest_bytes} (max.request.size)"
                 raise stream.bad(f"%{length.value} is the length of {what}, {size} bytes: {why}")
             at = stream.offset
             text = stream.read(form.size(size))
@@ -223,7 +223,7 @@ class TemplateReader:
                 step(stream, header)
             name = header.texts[Verb.KEY]
             if name is None:
-                raise stream.bad("a header has a name")
+                raise stream.bad("a header needs a name")
             found.headers.append((name.decode("utf-8", "surrogateescape"), header.texts.get(Verb.VALUE)))
             if len(found.headers) > _MOST_HEADERS:
                 raise stream.bad(f"more than {_MOST_HEADERS} headers")
@@ -235,7 +235,7 @@ class TemplateReader:
                     read_one(stream, found)
                 return
             if not 0 <= count <= _MOST_HEADERS:
-                raise stream.bad(f"%H is {count} headers: at most {_MOST_HEADERS}")
+                raise stream.bad(f"%H is {count}, more than {_MOST_HEADERS} headers")
             for _ in range(count):
                 read_one(stream, found)
 
@@ -298,4 +298,4 @@ def _bounded(found: _Found, verb: Verb, most: int) -> int | None:
     least = _LEAST_TIMESTAMP if verb is Verb.TIMESTAMP else 0
     if number is None or least <= number <= most:
         return number
-    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: from {least} to {most} is possible")
+    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: use {least} to {most}")

@@ -34,7 +34,10 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
                 results = admin.elect_leaders(kind, needed)
         if needed and results is None:
             facts = [f"{key}: replicas {_ids(found[key].replicas)}, in sync {_ids(found[key].isr)}" for key in needed]
-            question = f"Elect leaders for {counted(len(needed), 'partition')} and lose the records that they lack?"
+            question = (
+                f"Elect leaders for {counted(len(needed), 'partition')}, and lose records that the new leaders do "
+                "not have?"
+            )
             results = after_yes(common, admin, consent, facts, question, lambda: admin.elect_leaders(kind, needed))
     shown = needed if everything else list(found)
     rows = [_row(key, found[key], _result(key, results, is_needed=_needs(found[key], kind))) for key in shown]
@@ -54,9 +57,9 @@ def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: 
     if not everything and not topics:
         raise click.UsageError("Name topics, or use --all.")
     if everything and topics:
-        raise click.UsageError("Name topics or use --all, not both.")
+        raise click.UsageError("--all cannot be combined with topics.")
     if unclean and everything:
-        raise click.UsageError("--unclean needs named topics or partitions, because it loses records.")
+        raise click.UsageError("--unclean cannot be combined with --all, because it loses records.")
 
 
 def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, PartitionInfo]:

@@ -46,8 +46,8 @@ from kctl.client.wording import counted, listed, size_text
 COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
 CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
 WHY = {
-    NOT_MOVED: "its move has ended with other replicas than planned: it was cancelled elsewhere",
-    ELSEWHERE: "it is being moved to other brokers than planned",
+    NOT_MOVED: "its move ended with other replicas than planned, because it was cancelled elsewhere",
+    ELSEWHERE: "another move to other brokers is in progress",
     GONE: "it no longer exists",
 }
 
@@ -79,7 +79,7 @@ def run_move(common: Common, output: Output, wanted: Wanted) -> int:
     config = common.settings.parse(AdminConfig)
     targets = read_plan(wanted.path, common.environment.clock, config.default_api_timeout_ms)
     if not targets:
-        common.say(f"{common.environment.program}: the plan has no partitions: there is nothing to move")
+        common.say(f"{common.environment.program}: nothing to move: the plan has no partitions")
         return ExitCode.OK
     with open_admin(common) as admin:
         return _Move(common, admin, wanted, targets).run(output)
@@ -137,8 +137,8 @@ class _Move:
             broker, key = min(placed.items())
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
-                f"broker {broker} is down or does not exist, and the plan puts {key} on it; nothing was changed",
-                "kctl cluster describe shows the brokers that are up",
+                f"nothing was changed because the plan puts {key} on broker {broker}, which is down or does not exist",
+                "list running brokers with: kctl cluster describe",
             )
 
     # --- start and wait ---------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class _Move:
         except BaseException:
             if not moving:
                 self._common.say(
-                    f"{self._common.environment.program}: the throttle could not be set; nothing was moved"
+                    f"{self._common.environment.program}: nothing was moved, because the throttle could not be set"
                 )
             if not self._wanted.resume:
                 self._undo_throttle()
@@ -195,8 +195,8 @@ class _Move:
         for broker, was in others.items():
             if was != rate:
                 self._common.say(
-                    f"{self._common.environment.program}: note: broker {broker} limits another move to "
-                    f"{size_text(was)}/s; both have {size_text(rate)}/s now"
+                    f"{self._common.environment.program}: note: broker {broker} limited another move to "
+                    f"{size_text(was)}/s. Both moves are now limited to {size_text(rate)}/s"
                 )
 
     def _limit(self, copies: Mapping[TopicPartition, Copy], brokers: set[int], rate: int) -> None:
@@ -268,11 +268,11 @@ class _Move:
 
     def _say_how_it_ends(self) -> None:
         throttle = " with their throttle" if self._throttled else ""
-        removes = " and removes the throttle" if self._throttled else ""
+        removes = " and remove the throttle" if self._throttled else ""
         self._common.say(f"{self._common.environment.program}: the moves that were started continue{throttle}")
         self._common.say(
-            f"hint: {self._wanted.command('--resume')} waits for its end{removes};"
-            f" {self._wanted.command('--cancel')} stops it{removes}"
+            f"hint: wait for the end{removes} with: {self._wanted.command('--resume')}. "
+            f"Stop the moves{removes} with: {self._wanted.command('--cancel')}"
         )
 
     # --- the end ----------------------------------------------------------------------------------------------------
@@ -287,7 +287,9 @@ class _Move:
         if removed.was_set and not removed.failed and self._common.verbose:
             self._common.say(f"{self._common.environment.program}: the throttle was removed")
         for broker in removed.left_on:
-            self._common.say(f"hint: kctl configs unset broker {broker} {' '.join(RATES)} when broker {broker} is up")
+            self._common.say(
+                f"hint: when broker {broker} is up, run: kctl configs unset broker {broker} {' '.join(RATES)}"
+            )
 
     # --- cancel -----------------------------------------------------------------------------------------------------
 
@@ -328,8 +330,8 @@ class _Move:
         if watch.look():
             of_plan = counted(len(watch.pending), "partition")
             self._common.say(
-                f"{self._common.environment.program}: note: no move of {of_plan} is in progress; waiting up to "
-                f"{duration_text(SETTLE_MS)} in case one has just ended"
+                f"{self._common.environment.program}: note: no move of {of_plan} is in progress. Waiting up to "
+                f"{duration_text(SETTLE_MS)} in case a move has just ended"
             )
         look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
         for key, outcome in watch.outcomes.items():
@@ -366,6 +368,6 @@ def _refuse_moving(view: View) -> None:
         of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
         raise CommandError(
             ExitCode.UNAVAILABLE,
-            f"already being moved: {of_plan}, {listed(view.moves)}; nothing was changed",
-            "--resume continues a move of this plan, and --cancel stops the move",
+            f"nothing was changed, because a move is in progress for {of_plan}: {listed(view.moves)}",
+            "continue a move of this plan with --resume, or stop it with --cancel",
         )

@@ -19,7 +19,7 @@ def run_list(common: Common, output: Output) -> int:
     rows = [_row(key, move) for key, move in sorted(moves.items())]
     write_listing(common.environment, output, Listing("partitions", COLUMNS, rows))
     if not rows and output is Output.TABLE:
-        common.say(f"{common.environment.program}: no partition is being moved")
+        common.say(f"{common.environment.program}: no partitions are being moved")
     return ExitCode.OK
 
 

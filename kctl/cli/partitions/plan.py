@@ -44,7 +44,7 @@ def parse_ids(text: str | None, where: str) -> list[int]:
     ids = []
     for word in text.split(","):
         if not (word.isascii() and word.isdigit() and len(word) <= LONGEST_ID):
-            raise click.BadParameter(f"{word[:80]!r} is not the id of a broker: write 1,2,3.", param_hint=where)
+            raise click.BadParameter(f"{word[:80]!r} is not a broker ID: use a list such as 1,2,3.", param_hint=where)
         ids.append(int(word))
     return list(dict.fromkeys(ids))
 
@@ -52,7 +52,7 @@ def parse_ids(text: str | None, where: str) -> list[int]:
 def run_plan(common: Common, wish: Wish) -> int:
     if not (wish.to or wish.away_from or wish.replication_factor):
         raise click.UsageError(
-            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,... or --replication-factor N."
+            "Nothing to plan: use --to-brokers ID,..., --exclude-brokers ID,..., or --replication-factor N."
         )
     if wish.to and wish.away_from:
         raise click.UsageError(
@@ -73,7 +73,7 @@ def run_plan(common: Common, wish: Wish) -> int:
     try:
         plan = make_plan(current, goal, loads, in_sync)
     except NotPossible as e:
-        raise CommandError(ExitCode.USAGE, str(e), "kctl cluster describe shows the brokers that are up") from None
+        raise CommandError(ExitCode.USAGE, str(e), "list running brokers with: kctl cluster describe") from None
     if wish.rollback is not None:
         write_plan(wish.rollback, {key: current[key] for key in plan})
     write_lines(common.environment, plan_lines(plan))
@@ -84,8 +84,8 @@ def run_plan(common: Common, wish: Wish) -> int:
     for each in left:
         common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"{each} after this plan"), is_error=False)
     if lost:
-        why = f"{counted(len(lost), 'partition')} cannot be copied, because no replica that is in sync is up"
-        hint = "start their brokers, or kctl partitions elect --unclean"
+        why = f"cannot copy {counted(len(lost), 'partition')}: no in-sync replica is up"
+        hint = "start their brokers, or elect leaders with: kctl partitions elect --unclean"
         code = ExitCode.PARTIAL_FAILURE if current else ExitCode.UNAVAILABLE
         common.environment.say_failure(Failure(code, f"{why}: {listed(lost)}", hint), is_error=False)
         return code
@@ -157,7 +157,7 @@ def _matching(pattern: str, names: Iterable[str]) -> list[str]:
         raise click.BadParameter(str(e), param_hint="TOPIC") from None
     if not topics:
         raise CommandError(
-            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {pattern}", "kctl topics list shows the topics"
+            ExitCode.UNKNOWN_RESOURCE, f"no topic matches {pattern}", "list topics with: kctl topics list"
         )
     return topics
 
@@ -166,7 +166,9 @@ def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> 
     """Return the rack of each broker; None for all, with a note, if only some have one."""
     without = listed(each for each, rack in used.items() if not rack)
     if without and any(used.values()) and not ignored:
-        common.say(f"{common.environment.program}: note: racks are ignored, because these brokers have none: {without}")
+        common.say(
+            f"{common.environment.program}: note: racks are ignored, because these brokers have no rack: {without}"
+        )
     return dict.fromkeys(used) if ignored or without else dict(used)
 
 
@@ -177,12 +179,12 @@ def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"broker {missing[0]} is down or does not exist",
-            f"these are up: {listed(racks)}",
+            f"running brokers: {listed(racks)}",
         )
     used = {
         each: rack for each, rack in racks.items() if (not wish.to or each in wish.to) and each not in wish.away_from
     }
     if not used:
-        raise CommandError(ExitCode.USAGE, "no broker would be left", "--exclude-brokers names all that are up")
+        raise CommandError(ExitCode.USAGE, "no broker would be left", "--exclude-brokers lists all running brokers")
     used = _racks(common, used, ignored=wish.ignore_racks)
     return Goal(used, wish.away_from, bool(wish.to), wish.replication_factor)

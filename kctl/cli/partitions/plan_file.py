@@ -54,17 +54,17 @@ def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition,
             content = read_document(path, LARGEST_FILE_BYTES)
         document: Any = json.loads(content)
     except (ValueError, RecursionError) as e:
-        raise document_error(str(path), f"it is not JSON: {e}") from None
+        raise document_error(str(path), f"not JSON: {e}") from None
     return _targets(str(path), document)
 
 
 def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
-        raise document_error(name, 'it has no list "partitions"')
+        raise document_error(name, 'the list "partitions" is missing')
     if document.get("version", VERSION) != VERSION:
-        raise document_error(name, f"its version is {shown(document['version'])}, and only {VERSION} is known")
+        raise document_error(name, f"version {shown(document['version'])} is not supported: use {VERSION}")
     if len(document["partitions"]) > MOST_PARTITIONS:
-        raise document_error(name, f"it has more than {MOST_PARTITIONS} partitions")
+        raise document_error(name, f"the plan has more than {MOST_PARTITIONS} partitions")
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for number, entry in enumerate(document["partitions"]):
         place = f"{name} partitions[{number}]"

@@ -136,7 +136,7 @@ def _offsets(text: str) -> dict[int, int]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)
         if found is None:
-            problem = f"{part[:40]!r} is not PARTITION=OFFSET, as in 0=500,1=700; or write end"
+            problem = f"{part[:40]!r} is not PARTITION=OFFSET: use a form such as 0=500,1=700, or end"
             raise click.BadParameter(problem, param_hint="'--from-position'")
         offsets[int(found[1])] = int(found[2])
     return offsets
@@ -157,7 +157,7 @@ def _start(topics: Sequence[str], from_position: str | None, *, restart: bool) -
     if from_position == "end":
         return TO_LATEST._replace(option="--from-position")
     if len(topics) != 1:
-        raise click.UsageError("--from-position with offsets takes the name of one topic.")
+        raise click.UsageError("--from-position with offsets needs the name of a single topic.")
     offsets = {TopicPartition(topics[0], number): at for number, at in _offsets(from_position).items()}
     return RangeBound(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
@@ -169,7 +169,7 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan", *, allow_loss
     for topic, facts in plan.missing.items():
         common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {facts_text(facts)}")
     for topic, count in plan.grown.items():
-        common.say(f"kctl pipeline: {topic} would get partitions, {count} in all")
+        common.say(f"kctl pipeline: {topic} would get new partitions ({count} in total)")
     for topic, limit_ms in plan.limits_ms.items():
         common.say(
             f"kctl pipeline: {topic} rejects records with a timestamp more than {duration_text(limit_ms)} in the "

@@ -166,12 +166,12 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
 def _report_skipped(common: Common, found: "Replayed") -> None:
     if found.exhausted:
         common.say(
-            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped: replayed --max-attempts times already"
+            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped: already replayed --max-attempts times"
         )
     if found.misplaced:
         common.say(
-            f"kctl pipeline: {counted(found.misplaced, 'record')} left out: the topic to send to is not named, is not "
-            "for records, or is the one that is read"
+            f"kctl pipeline: {counted(found.misplaced, 'record')} skipped: the target topic is missing, not for "
+            "records, or the topic being read"
         )
 
 
@@ -183,9 +183,11 @@ def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))
     if at != later and is_named:
-        raise click.UsageError(f"{flag} {text} is another time in each run of --name: give {flag} {str(at)[1:]}.")
+        raise click.UsageError(f"{flag} {text} changes with each run of --name: use {flag} {str(at)[1:]}.")
     if at != later:
-        common.say(f"kctl pipeline: {flag} {text} is {flag} {str(at)[1:]} in this run; to continue it, give that time")
+        common.say(
+            f"kctl pipeline: {flag} {text} means {flag} {str(at)[1:]} in this run. To continue this run, use that time"
+        )
     return at.at_ms
 
 

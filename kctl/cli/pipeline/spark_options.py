@@ -50,7 +50,7 @@ def continuing_options(
 ) -> ContinuingOptions:
     """Return the options. Raises: click.UsageError: --interval without --continuous."""
     if interval is not None and not continuous:
-        raise click.UsageError("--interval is for --continuous.")
+        raise click.UsageError("--interval needs --continuous.")
     return ContinuingOptions(continuous, interval, allow_loss)
 
 
@@ -246,7 +246,7 @@ def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[
         else:
             raise CommandError(
                 ExitCode.USAGE,
-                f"{name} of {setting.origin} exists on this machine only, and is not sent to the workers",
-                "put it into a file that each worker has at the same path, with mode 0600, for --command-config",
+                f"cannot use {name} of {setting.origin} on the workers: the file exists on this machine only",
+                "put the file at the same path on each worker, with mode 0600, and use --command-config",
             )
     return found

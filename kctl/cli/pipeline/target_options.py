@@ -121,7 +121,7 @@ def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
 
     for each in offsets:
         where = one_line(f"{each.group} on {each.topic}-{each.partition}")
-        what = f"continues at offset {each.target_offset}" if not each.problem else f"not carried over: {each.problem}"
+        what = f"continues at offset {each.target_offset}" if not each.problem else f"not copied: {each.problem}"
         if each.problem != ALREADY_THERE:
             common.say(f"kctl pipeline: {where}: {what}")
 

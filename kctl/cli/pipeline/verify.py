@@ -127,7 +127,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
             if samples:
                 more = ", ..." if len(samples) < getattr(each.differences, kind) else ""
                 common.say(f"  {kind} in partition {each.partition}: {_where(samples)}{more}")
-    what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "the same"
+    what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "no differences"
     records = sum(each.source_records for each in result.partitions)
     common.say(f"kctl pipeline: {records} records of the source: {what}")
     lost = [proof for proof in result.groups if proof.continues != "same"]
@@ -135,7 +135,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
         common.say(f"  {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
     if result.groups:
         same = len(result.groups) - len(lost)
-        common.say(f"kctl pipeline: {same} of {len(result.groups)} offsets of groups continue at the same record")
+        common.say(f"kctl pipeline: {same} of {len(result.groups)} group offsets continue at the same record")
     return ExitCode.PARTIAL_FAILURE if wrong or lost else ExitCode.OK
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kctl.client.runtime import Address
 
 _GIVEN = re.compile(r"(?P<host>\[[^\[\]]+\]|[^:\[\]]+):(?P<port>\d{1,5}):(?P<ip>\[[^\[\]]+\]|[^:\[\]]+)", re.ASCII)
-_FORM = "write host:port:ip, such as kafka.example:9092:10.0.0.1, an IPv6 address in brackets"
+_FORM = "use host:port:ip, such as kafka.example:9092:10.0.0.1, with IPv6 addresses in brackets"
 _LAST_PORT = 65_535
 
 Resolved = dict[tuple[str, int], list[Address]]
@@ -22,10 +22,10 @@ def parse_resolve(texts: Iterable[str]) -> Resolved:
     for text in texts:
         match = _GIVEN.fullmatch(text.strip())
         if match is None:
-            raise ValueError(f"{text!r} is not understood: {_FORM}")
+            raise ValueError(f"invalid {text!r}: {_FORM}")
         port = int(match["port"])
         if not 1 <= port <= _LAST_PORT:
-            raise ValueError(f"{text!r}: there is no port {port}")
+            raise ValueError(f"{text!r}: invalid port {port}")
         try:
             ip = ipaddress.ip_address(match["ip"].strip("[]"))
         except ValueError:

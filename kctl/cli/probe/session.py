@@ -138,7 +138,7 @@ def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:
     asked = {(report.target.host, report.target.port) for report in result.reports}
     for host, port in plan.options.resolve:
         if (host, port) not in asked:
-            common.say(f"kctl probe: note: --resolve of {host}:{port} is unused: no broker has that address")
+            common.say(f"kctl probe: note: --resolve of {host}:{port} is unused: no broker has this address")
 
 
 def _say_why(common: Common, result: ProbeResult) -> None:

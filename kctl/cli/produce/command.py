@@ -243,7 +243,7 @@ def _refuse_contradictions(
         raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: each sets the format of a record.")
     if ways and (delimiter is not None or form.key_separator is not None):
         name = "--delimiter" if delimiter is not None else "--key-separator"
-        raise click.UsageError(f"{name} is for lines: {ways[0]} defines where keys and values end.")
+        raise click.UsageError(f"{name} cannot be combined with {ways[0]}, which defines where keys and values end.")
     if null is not None and form.template is None:
         raise click.UsageError("--null requires --format.")
     has_topic = is_jsonl or (form.template is not None and form.template.has_topic)

@@ -304,11 +304,11 @@ class _Producing:
 
     def _too_large(self, record: InputRecord, error: RecordTooLargeError) -> CommandError:
         """Return the error with the place of the record, which fails a transaction."""
-        hint = "raise it with -X max.request.size=BYTES"
+        hint = "raise the limit with -X max.request.size=BYTES"
         if self._is_open:
             self._in_hand = None
         else:
-            hint = f"nothing after that was sent; {hint}"
+            hint = f"{hint}. Later records were not sent"
         return CommandError(exit_code(error), f"{record.place}: {error}", hint)
 
     def _deliver_all(self) -> None:
@@ -483,10 +483,10 @@ class _Producing:
             return
         say = self._common.environment.say
         if file.error:
-            say(f"kctl produce: --undelivered {file.name} took only {file.records} records: {file.error}")
+            say(f"kctl produce: wrote only {file.records} records to --undelivered {file.name}: {file.error}")
             return
         records = counted(file.records, "record")
-        say(f"kctl produce: {records} in {file.name}: produce them with -i jsonl --topic-from-record {file.name}")
+        say(f"kctl produce: {records} in {file.name}: send them with -i jsonl --topic-from-record {file.name}")
 
     # --- the status line ----------------------------------------------------------------------------------------------
 

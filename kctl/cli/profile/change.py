@@ -79,7 +79,7 @@ def create_profile(
         protocol = properties.setdefault("security.protocol", WITH_LOGIN)
         if not protocol.upper().startswith("SASL_"):
             raise ConfigError(
-                f"--security-protocol {protocol} has no login: use SASL_SSL, or SASL_PLAINTEXT without TLS",
+                f"--security-protocol {protocol} does not use SASL: use SASL_SSL, or SASL_PLAINTEXT without TLS",
                 key="security.protocol",
             )
     store = open_store(environment.environ, environment.clock, project=project)
@@ -104,7 +104,7 @@ def put_new_profile(
     Raises: ConfigError, CommandError: the name is invalid, the profile exists, or it cannot work.
     """
     if edits.NAME.fullmatch(name) is None:
-        raise ConfigError(f"{name[:80]!r} is not a valid profile name: letters, digits, . _ - and at most 64 of them")
+        raise ConfigError(f"invalid profile name {name[:80]!r}: use up to 64 letters, digits, and . _ -")
     refuse_errors(findings_of(name, properties, store, environment), f"profile {name}")
     was: list[Content] = []
 
@@ -115,7 +115,7 @@ def put_new_profile(
             raise CommandError(
                 ExitCode.USAGE,
                 f"{where} already has a profile {name}",
-                "--force replaces it; kctl profile edit changes it",
+                "replace it with --force, or change it with: kctl profile edit",
             )
         after = edits.put_profile(text, name, properties, where)
         becomes = make_current or (before.current is None and not before.profiles)
@@ -163,7 +163,7 @@ def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bo
         if not quiet:
             environment.say(f"kctl profile: deleted profile {name} from {store.path}")
     if not quiet and _has_current(files) and not _has_current(read_files(environment.environ)):
-        environment.say("kctl profile: no profile is the current one now: kctl profile use PROFILE chooses one")
+        environment.say("kctl profile: no profile is current now. Choose one with: kctl profile use PROFILE")
     return ExitCode.OK
 
 
@@ -177,7 +177,7 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
     found = read_bytes(store.path)
     if found is None:
         others = "".join(f"; {path} belongs to another user" for path in foreign_project_files(working_folder()))
-        raise ConfigError(f"there is no {store.path.name} here, nor in a folder above{others}")
+        raise ConfigError(f"no {store.path.name} found in this directory or its parents{others}")
     if revoke:
         distrust(store.path, environment.environ)
         environment.say(f"kctl profile: {store.path} is no longer trusted")
@@ -197,11 +197,11 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
     if files:
         names = ", ".join(os.path.relpath(each, path.parent) for each in files) if len(files) <= MOST_NAMED else ""
         what = f"one of these files changes: {names}" if names else f"one of {len(files)} files of the project changes"
-        environment.say(f"kctl profile: it has to be trusted again if {what}")
+        environment.say(f"kctl profile: trust the file again if {what}")
     for command in unwatched:
         environment.say(
-            f"kctl profile: warning: kctl does not notice changed files that this command runs: {command}: the project "
-            f"has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB; use sh PATH"
+            f"kctl profile: warning: kctl cannot detect changes of files that this command runs: {command}. The "
+            f"project has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB. Use sh PATH"
         )
 
 
@@ -215,8 +215,8 @@ def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
         key, value = key_and_value(text)
         if is_literal_secret(key, value):
             raise ConfigError(
-                f"-X {key}: a secret on the command line can be read by every user of this machine; "
-                f"write a reference: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
+                f"-X {key}: other users of this machine can read secrets on the command line. "
+                f"Use a reference: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
                 key=key,
             )
         found[key] = value
@@ -228,12 +228,12 @@ def _of_login(login: Login) -> dict[str, str]:
     if login.user is None and login.password_from is None:
         return found
     if login.user is None or login.password_from is None or login.mechanism is None:
-        raise ConfigError("--sasl-mechanism, --user and --password-from go together: a login needs all three")
+        raise ConfigError("--sasl-mechanism, --user, and --password-from must be used together")
     kind, colon, argument = login.password_from.partition(":")
     if kind not in KINDS or not colon or not argument:
         raise ConfigError(
-            "--password-from takes a reference to the password, never the password itself: env:NAME, file:PATH, "
-            "cmd:COMMAND, keyring:SERVICE/USER or prompt:WORDS"
+            "--password-from needs a reference, not the password itself: env:NAME, file:PATH, cmd:COMMAND, "
+            "keyring:SERVICE/USER, or prompt:WORDS"
         )
     jaas = make_jaas(login.mechanism, login.user.replace("${", "$${"), _SLOT)
     return {**found, JAAS: jaas.replace(_SLOT, str(Reference(kind, argument)))}

@@ -36,7 +36,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
                 _row(
                     current,
                     ProfileFinding(
-                        Level.ERROR, None, f"{file.path} makes it the current profile, but there is no such profile"
+                        Level.ERROR, None, f"{file.path} sets it as the current profile, but the profile does not exist"
                     ),
                 )
             )

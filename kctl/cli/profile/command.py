@@ -71,7 +71,7 @@ def use(
 ) -> int:
     """Set the current profile. Commands without -C use it."""
     if (name is None) is not none:
-        raise click.UsageError("give the name of a profile, or --none.", ctx)
+        raise click.UsageError("Missing argument PROFILE: use the name of a profile, or --none.", ctx)
     from kctl.cli.profile.change import use_profile
 
     return use_profile(ctx.obj, name, project=project, quiet=quiet)

@@ -96,7 +96,7 @@ def _run_editor(environment: Environment, draft: Path) -> None:
         raise CommandError(
             ExitCode.USAGE,
             f"the editor exited with {ended.returncode}, and nothing was changed",
-            f"the draft is {draft}",
+            f"your draft is in {draft}",
         )
 
 

@@ -40,7 +40,7 @@ def list_profiles(environment: Environment, output: Output) -> int:
             )
     write_listing(environment, output, Listing("profiles", LIST_COLUMNS, rows))
     if not rows:
-        environment.say("kctl profile: there are no profiles; kctl profile create NAME -b HOST:PORT creates one")
+        environment.say("kctl profile: no profiles found. Create one with: kctl profile create NAME -b HOST:PORT")
     if files.project is not None and not is_trusted(files.project, environment.environ):
         environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then run kctl profile trust")
     return ExitCode.OK
@@ -73,9 +73,9 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
     }
     write_listing(common.environment, output, Listing("properties", columns, rows, facts))
     if chosen is None:
-        common.say("kctl profile: no profile is chosen: use -C NAME, $KCTL_PROFILE or kctl profile use NAME")
+        common.say("kctl profile: no profile selected: use -C NAME, $KCTL_PROFILE, or kctl profile use NAME")
     elif named is None:
-        common.say(f"kctl profile: {chosen.name}, chosen by {chosen.by}")
+        common.say(f"kctl profile: {chosen.name}, selected by {chosen.by}")
     return ExitCode.OK
 
 

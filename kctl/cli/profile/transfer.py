@@ -56,7 +56,9 @@ def import_profile(
     secrets = count_secrets(read.properties)
     if secrets:
         are = "1 secret is" if secrets == 1 else f"{secrets} secrets are"
-        environment.say(f"kctl profile: {are} written in {store.path} (0600); ${{env:NAME}} would keep it out of there")
+        environment.say(
+            f"kctl profile: {are} written in {store.path} (0600). To keep secrets out of the file, use ${{env:NAME}}"
+        )
     return ExitCode.OK
 
 

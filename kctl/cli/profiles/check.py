@@ -103,17 +103,19 @@ def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool
 def _of_file(file: ProfileFile, properties: Properties) -> Iterator[ProfileFinding]:
     written = [key for key, value in properties.items() if is_literal_secret(key, value)]
     if file.mode & WRITABLE_BY_ALL:
-        yield ProfileFinding(Level.ERROR, None, f"{file.path} may be written by everybody: chmod 600")
+        yield ProfileFinding(Level.ERROR, None, f"{file.path} is writable by all users: run chmod 600")
     if written and file.is_project:
         yield ProfileFinding(
-            Level.WARNING, written[0], f"a secret in a project's file, which is shared: write {_instead()}"
+            Level.WARNING, written[0], f"the project file is shared, but contains a secret: use {_instead()}"
         )
     elif written and file.mode & FOR_OTHERS:
-        yield ProfileFinding(Level.WARNING, written[0], f"others may read this secret in {file.path}: chmod 600")
+        yield ProfileFinding(
+            Level.WARNING, written[0], f"other users can read this secret in {file.path}: run chmod 600"
+        )
 
 
 def _instead() -> str:
-    return "${env:NAME}, ${file:PATH}, ${cmd:COMMAND} or ${keyring:SERVICE/USER}"
+    return "${env:NAME}, ${file:PATH}, ${cmd:COMMAND}, or ${keyring:SERVICE/USER}"
 
 
 def _of_property(key: str, value: str) -> Iterator[ProfileFinding]:
@@ -171,7 +173,7 @@ def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[Pr
         return
     is_plain = program.replace("-", "").replace("_", "").replace("/", "").replace(".", "").isalnum()
     if is_plain and which(program, path=sources.environ.get("PATH")) is None and not _is_builtin(program):
-        yield ProfileFinding(Level.WARNING, key, f"{reference}: there is no program {program[:80]}")
+        yield ProfileFinding(Level.WARNING, key, f"{reference}: program {program[:80]} not found")
 
 
 def _is_builtin(word: str) -> bool:
@@ -185,7 +187,9 @@ def _of_locations(properties: Properties) -> Iterator[ProfileFinding]:
             continue
         yield from _of_path(key, Path(value), "", private=_is_private(key))
         if not os.path.isabs(value):
-            yield ProfileFinding(Level.WARNING, key, f"{value}: relative to the folder that kctl is started in")
+            yield ProfileFinding(
+                Level.WARNING, key, f"{value}: the path is relative to the directory in which kctl is started"
+            )
 
 
 def _is_private(key: str) -> bool:
@@ -201,7 +205,7 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Prof
         yield ProfileFinding(Level.ERROR, key, f"{said}{path} cannot be read: {why}")
         return
     if private and stat.S_ISREG(mode) and mode & FOR_OTHERS:
-        yield ProfileFinding(Level.WARNING, key, f"{said}{path} may be read by others: chmod 600")
+        yield ProfileFinding(Level.WARNING, key, f"other users can read {said}{path}: run chmod 600")
 
 
 # --- values together --------------------------------------------------------------------------------------------------
@@ -262,7 +266,7 @@ def _of_security(
         idle = [key for key in properties if key.startswith(prefix) and key in KNOWN]
         if idle and not is_used:
             what = f"security.protocol={config.security_protocol} has no {word}"
-            yield ProfileFinding(Level.WARNING, idle[0], f"does nothing: {what}")
+            yield ProfileFinding(Level.WARNING, idle[0], f"has no effect: {what}")
 
 
 def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:

@@ -133,7 +133,7 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
     except ConfigError:
         found = None
     if found != meant:
-        raise ConfigError(f"{where} has a layout that kctl does not change: kctl profile edit opens it")
+        raise ConfigError(f"cannot change {where}, because of its layout: edit it with kctl profile edit")
     return text
 
 

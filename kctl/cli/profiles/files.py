@@ -61,7 +61,7 @@ def read_bytes(path: Path) -> tuple[bytes, int] | None:
     except OSError as e:
         raise ConfigError(f"{path}: {e.strerror}") from None
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{path}: more than the {LARGEST_FILE_BYTES} bytes that profiles may have")
+        raise ConfigError(f"{path}: larger than the limit of {LARGEST_FILE_BYTES} bytes")
     return raw, stat.S_IMODE(mode)
 
 
@@ -73,10 +73,10 @@ def read_content(raw: bytes, name: str) -> Content:
             raise ConfigError(f"{name}: {key[:80]!r} is not allowed there: the file holds current and [profiles.NAME]")
     current = document.get("current")
     if current is not None and not isinstance(current, str):
-        raise ConfigError(f"{name}: current is the name of a profile, in quotes")
+        raise ConfigError(f"{name}: current must be the name of a profile, in quotes")
     tables = document.get("profiles", {})
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise ConfigError(f"{name}: each profile is a table, [profiles.NAME]")
+        raise ConfigError(f"{name}: each profile must be a table, [profiles.NAME]")
     return Content(current or None, {profile: _flat(table, name, profile) for profile, table in tables.items()})
 
 
@@ -156,4 +156,4 @@ def _text(value: Any, where: str, key: str) -> str:
         return str(value)
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return ",".join(value)
-    raise ConfigError(f"{where} must be a text, a whole number, true, false or a list of texts", key=key)
+    raise ConfigError(f"{where} must be a string, an integer, true, false, or a list of strings", key=key)

@@ -136,14 +136,14 @@ def _closing(text: str, start: int) -> int:
             depth -= 1
             if depth == 0:
                 return at
-    raise ValueError(f"the ${{ at character {start + 1} is not closed; $${{ writes a plain ${{")
+    raise ValueError(f"the ${{ at character {start + 1} is not closed: use $${{ for a plain ${{")
 
 
 def _reference(inside: str) -> Reference:
     match = _KIND.match(inside)
     if match is None or match[0] not in KINDS or len(inside) == match.end() + 1:
         known = ", ".join(f"${{{kind}:...}}" for kind in KINDS)
-        raise ValueError(f"a reference is one of {known}; $${{ writes a plain ${{")
+        raise ValueError(f"unknown reference: use {known}, or $${{ for a plain ${{")
     return Reference(match[0], inside[match.end() + 1 :])
 
 
@@ -175,7 +175,7 @@ def _fetch_one(reference: Reference, sources: Sources) -> str:
     if reference.kind == "keyring":
         return _of_keyring(reference.argument)
     if sources.ask is None:
-        raise _Missing("no terminal to prompt on")
+        raise _Missing("there is no terminal to prompt on")
     return sources.ask(reference.argument)
 
 
@@ -208,7 +208,7 @@ def _decoded(raw: bytes) -> str:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise _Missing("it is not UTF-8") from None
+        raise _Missing("not UTF-8") from None
     return text.rstrip("\r\n")
 
 
@@ -240,18 +240,18 @@ def _of_command(command: str, sources: Sources) -> str:
             process.kill()
             raise
         if process.returncode:
-            raise _Missing(f"the command ended with {process.returncode}")
+            raise _Missing(f"the command exited with {process.returncode}")
     if not raw.strip():
         raise _Missing("the command printed nothing")
     return _decoded(raw)
 
 
 def _too_large() -> _Missing:
-    return _Missing(f"it is larger than {LARGEST_SECRET_BYTES} bytes")
+    return _Missing(f"larger than {LARGEST_SECRET_BYTES} bytes")
 
 
 def _not_done() -> _Missing:
-    return _Missing(f"the command did not finish within {COMMAND_LIMIT_MS // 1000} s")
+    return _Missing(f"the command did not finish within {COMMAND_LIMIT_MS // 1000}s")
 
 
 def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
@@ -273,7 +273,7 @@ def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
 def _of_keyring(argument: str) -> str:
     service, slash, user = argument.rpartition("/")
     if not slash:
-        raise _Missing("it is written ${keyring:SERVICE/USER}")
+        raise _Missing("use the form ${keyring:SERVICE/USER}")
     try:
         import keyring
         from keyring.errors import KeyringError
@@ -282,9 +282,9 @@ def _of_keyring(argument: str) -> str:
     try:
         found = keyring.get_password(service, user)
     except KeyringError as e:
-        raise _Missing(f"the key ring refused: {type(e).__name__}") from None
+        raise _Missing(f"the key ring rejected the request: {type(e).__name__}") from None
     if found is None:
-        raise _Missing(f"the key ring has no such entry; keyring set {service} {user} puts it there")
+        raise _Missing(f"the key ring has no such entry: add it with keyring set {service} {user}")
     return found
 
 
@@ -298,8 +298,8 @@ def ask_on_terminal(words: str) -> str:
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | NOCTTY))
     except OSError:
-        raise _Missing("no terminal to prompt on") from None
+        raise _Missing("there is no terminal to prompt on") from None
     try:
         return getpass.getpass(f"{words}: ")
     except EOFError:
-        raise _Missing("nothing was typed") from None
+        raise _Missing("no input") from None

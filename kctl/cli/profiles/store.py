@@ -35,7 +35,7 @@ class Store(NamedTuple):
             before.append(raw)
             after = edit(decode(raw or b"", str(self.path)), str(self.path)).encode()
             if len(after) > LARGEST_FILE_BYTES:
-                raise ConfigError(f"{self.path}: would be more than the {LARGEST_FILE_BYTES} bytes profiles may have")
+                raise ConfigError(f"{self.path}: would be larger than the limit of {LARGEST_FILE_BYTES} bytes")
             return after
 
         self._keep_trust(before, replace_file(self.path, make, self.clock))

@@ -30,8 +30,8 @@ def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
     """Raise ConfigError if a project file is not trusted."""
     if not is_trusted(file, environ):
         raise ConfigError(
-            f"{file.path} is not trusted, or was changed since, or a file in the project that it uses was: "
-            "read it, then run kctl profile trust (-C '' uses no profile)"
+            f"{file.path} is not trusted, or it or a project file that it uses has changed: read it, then run kctl "
+            "profile trust. To use no profile, add -C ''"
         )
 
 
@@ -66,7 +66,7 @@ def _read(store: Path) -> dict[str, str]:
     try:
         files = tomllib.loads(found[0].decode()).get("files", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{store}: {e}; kctl profile trust writes it again once it is deleted") from None
+        raise ConfigError(f"{store}: {e}. Delete the file, then run kctl profile trust") from None
     return {str(name): str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}
 
 

@@ -44,7 +44,7 @@ class TraceFile:
         with self._lock:
             self._file.close()
         if self._error is not None:
-            self._say(f"note: --trace-file {self._path}: not whole: {self._error.strerror}")
+            self._say(f"note: --trace-file {self._path} is incomplete: {self._error.strerror}")
 
     def _write(self, one: dict[str, Any]) -> None:
         data = memoryview(json.dumps(with_texts(self._masked, one)).encode() + b"\n")

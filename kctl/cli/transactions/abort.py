@@ -85,7 +85,8 @@ def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abo
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"no open transaction begins at offset {wanted.start_offset} of {partition}",
-            f"kctl transactions hanging --topic {partition.topic}:{partition.partition} --all shows where they begin",
+            "list open transactions with: kctl transactions hanging --topic "
+            f"{partition.topic}:{partition.partition} --all",
         )
     if named[0].verdict not in ABORTED_WITHOUT_FORCE and not wanted.is_forced:
         report_missing(common, found, {})
@@ -96,13 +97,13 @@ def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abo
 def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
     if each.verdict is Verdict.RUNNING:
         limit = "" if each.timeout_ms is None else f" of {duration_text(each.timeout_ms)}"
-        hint = f"stop its producer and wait for transaction.timeout.ms{limit}; --force aborts it anyway"
+        hint = f"stop its producer and wait for transaction.timeout.ms{limit}, or abort it with --force"
     elif has_missing or each.transactional_id is not None:
-        hint = "try again when all brokers respond; --force aborts it anyway"
+        hint = "try again when all brokers respond, or abort it with --force"
     else:
-        hint = "try again with the right to describe its transactional.id; --force aborts it anyway"
+        hint = "try again with permission to describe its transactional.id, or abort it with --force"
     what = f"the transaction at offset {each.start_offset} of {each.partition} is {each.verdict.value}"
-    return CommandError(ExitCode.UNAVAILABLE, f"{what}: {each.reason}; nothing was changed", hint)
+    return CommandError(ExitCode.UNAVAILABLE, f"nothing was changed because {what}: {each.reason}", hint)
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:
@@ -117,7 +118,7 @@ def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction
 
 def _fact(each: OpenTransaction) -> str:
     who = each.transactional_id or f"producer id {each.producer.producer_id}"
-    return f"{each.partition}: the transaction of {who} from offset {each.start_offset} on: {each.reason}"
+    return f"{each.partition}: transaction of {who} from offset {each.start_offset}: {each.reason}"
 
 
 def _listing(chosen: list[OpenTransaction], failed: Mapping[int, KafkaError] | None, wall_ms: int) -> Listing:

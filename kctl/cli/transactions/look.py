@@ -68,7 +68,7 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
         missing = Failure(ExitCode.PARTIAL_FAILURE, f"incomplete list: the transactions of broker {node} are missing")
         common.environment.say_failure(missing, is_error=False)
     if not rows and not listed.failed:
-        which = "no transaction matches" if any(wanted) else nothing_found(admin, "transactional.ids")
+        which = "no matching transactions found" if any(wanted) else nothing_found(admin, "transactional.ids")
         common.say(f"{_program(common)}: {which}")
     return report_failures(common, True, list(listed.failed.values()))
 

@@ -23,7 +23,7 @@ class WhyGroup(Group):
         if not is_name and args[0] not in self.commands and not args[0].startswith("-") and not self._is_near(args[0]):
             names = itertools.takewhile(lambda word: not word.startswith("-"), args)
             raise click.UsageError(
-                f"kctl why takes one name. Run {' and '.join(f'kctl why {name}' for name in names)}.", ctx
+                f"kctl why accepts one name. Run {' and '.join(f'kctl why {name}' for name in names)}.", ctx
             )
         return super().resolve_command(ctx, [NAMED, *args] if is_name else args)
 

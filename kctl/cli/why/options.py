@@ -134,6 +134,6 @@ def _ids(given: list[str] | None, flag: str) -> frozenset[str]:
     for name in names:
         if name not in FINDINGS:
             near = get_close_matches(name[:80], FINDINGS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; kctl explain --list has them all."
-            raise click.BadParameter(f"there is no finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
+            hint = f"; did you mean {near[0]}?" if near else "; list all findings with kctl explain --list."
+            raise click.BadParameter(f"unknown finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
     return frozenset(names)

@@ -79,7 +79,7 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic has the name {name!r}, or this principal may not see it",
+        f"no group or topic {name!r} found, or this principal may not describe it",
         "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
     )
 
@@ -133,7 +133,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
         seen["groups"] = looks.now.groups
     if seen and not any(seen.values()) and not any(gap.request == "Metadata" for gap in looks.now.gaps):
         what = " and ".join(f"0 {name}" for name in seen)
-        text = f"{principal_text(admin.config)} sees {what}: nothing about them was checked"
+        text = f"{principal_text(admin.config)} sees {what}, so they were not checked"
         common.say(f"{common.environment.program}: {text}")
         return code or ExitCode.PARTIAL_FAILURE
     return code
@@ -152,10 +152,10 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
         if name not in found:
             about = " or ".join(scope.value for scope in FINDINGS[name].scopes)
             raise click.BadParameter(
-                f"{name} is not checked here: it is a finding about a {about}.", param_hint="'--only'"
+                f"{name} is not checked by this command: it is a finding about a {about}.", param_hint="'--only'"
             )
         if name in options.ignored:
-            raise click.BadParameter(f"{name} is also named by --ignore.", param_hint="'--only'")
+            raise click.BadParameter(f"{name} cannot be in both --only and --ignore.", param_hint="'--only'")
 
 
 def exit_code(diagnosis: Diagnosis) -> int:

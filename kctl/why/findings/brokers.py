@@ -30,11 +30,13 @@ PAUSE_MS = 100
 SKEW_FACTOR = 2
 _REFUSALS = (TlsError, TlsNotAnswered, AuthenticationError, SaslRequired, WrongPeerError)
 """Errors of brokers that respond but cannot be used by this client."""
-_UNREACHED = "check that its process runs, and that its advertised address is reachable from this machine"
+_UNREACHED = "check that the broker runs, and that its advertised address is reachable from this machine"
 MOST_PERCENT = 50
 """Minimum share of a topic that takes most of a disk."""
 _RETAIN = "kctl configs set topic {topic} retention.bytes={bytes}"
-_ENLARGE = "enlarge the disk, or move replicas away: kctl brokers log-dirs {broker} --replicas lists them"
+_ENLARGE = (
+    "enlarge the disk, or move replicas to other brokers. List replicas with: kctl brokers log-dirs {broker} --replicas"
+)
 LEAST_SKEWED = 20
 """Minimum average of partitions for each broker: with fewer, leaders are never evenly distributed."""
 
@@ -66,7 +68,7 @@ def _unreachable(look: Look) -> Iterator[Finding]:
                 "state": "cannot be used" if is_refused else "does not respond",
                 "reason": silence.reason,
                 "hint": (is_refused and getattr(silence.error, "hint", "")) or _UNREACHED,
-                "load": f"; it leads {leaders[node_id]} of the {partitions} looked at" if leaders else "",
+                "load": f". It leads {leaders[node_id]} of the {partitions} checked" if leaders else "",
             },
             [Evidence("Metadata", f"broker {node_id}", _silence(silence))],
         )
@@ -93,9 +95,7 @@ def _missing(look: Look) -> Iterator[Finding]:
             {
                 "broker": node.node_id,
                 "name": names[node.node_id],
-                "load": f", and has replicas of {counted(len(fenced_replicas), 'partition')}"
-                if fenced_replicas
-                else "",
+                "load": f". It has replicas of {counted(len(fenced_replicas), 'partition')}" if fenced_replicas else "",
             },
             [Evidence("DescribeCluster", "fenced brokers", {"brokers": fenced})],
         )
@@ -171,16 +171,16 @@ def _stale(looks: Looks) -> Iterator[Finding]:
                 [
                     Evidence(
                         "Metadata",
-                        f"leader epochs as broker {node_id} has them",
+                        f"leader epochs reported by broker {node_id}",
                         by_partition({tp: info.leader_epoch for tp, info in behind.items()}),
                     ),
-                    Evidence("Metadata", f"leader as broker {node_id} has it", {str(worst): behind[worst].leader_id}),
+                    Evidence("Metadata", f"leader reported by broker {node_id}", {str(worst): behind[worst].leader_id}),
                     Evidence(
                         "Metadata",
-                        "newest leader epochs in the first look",
+                        "newest leader epochs in the first sample",
                         by_partition({tp: newest[tp][0] for tp in behind}),
                     ),
-                    Evidence("Metadata", "newest leader in the first look", {str(worst): newest[worst][1]}),
+                    Evidence("Metadata", "newest leader in the first sample", {str(worst): newest[worst][1]}),
                 ],
             )
 
@@ -276,11 +276,7 @@ def _filling(looks: Looks, node_id: int, found: LogDir) -> Finding:
     used = max(1, found.total_bytes - found.usable_bytes, sum(found.replica_bytes.values()))
     share = sum(sizes) * 100 // used
     bound = None if largest is None or share < MOST_PERCENT else _retention(looks.now, largest, sizes)
-    more = (
-        f"; {largest} takes most of it ({share} %)"
-        if share >= MOST_PERCENT
-        else f"; its largest topic is {largest} ({share} %)"
-    )
+    more = f". Its largest topic is {largest} ({share} % of the used space)"
     return FINDINGS["disk-filling"].found(
         {
             "broker": node_id,
@@ -334,7 +330,7 @@ def _rate_text(looks: Looks, node_id: int, path: str, usable_bytes: int) -> str:
         return ""
     per_hour = (before - usable_bytes) * 3_600_000 // looks.apart_ms
     left_ms = usable_bytes * looks.apart_ms // (before - usable_bytes)
-    return f" and fills by {size_text(per_hour)} an hour, full in about {age_text(left_ms)}"
+    return f", which fills by {size_text(per_hour)} per hour and will be full in about {age_text(left_ms)}"
 
 
 def _leaders(look: Look) -> Iterator[Finding]:

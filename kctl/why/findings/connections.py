@@ -37,7 +37,7 @@ _BY_ERROR = {
 """Findings by the error of an attempt, because the fix depends on the error."""
 _LOOPBACK = ("127.", "[::1]:")
 """Addresses of localhost: servers often listen on only one of them, and clients fall back without delay."""
-NO_HINT = "check that listener of the broker, and its log"
+NO_HINT = "check this listener of the broker, and the broker log"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:

@@ -41,9 +41,9 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
     if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
         changes = f"its epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
     elif rebalances >= STORM_EPOCHS:
-        changes = f"it rebalanced at least {rebalances} times, seen {len(history)} times"
+        changes = f"it rebalanced at least {rebalances} times in {len(history)} samples"
     elif len({member.member_id for member in replaced}) >= max(2, len(now.members) / 2):
-        changes = f"{len(replaced)} of {counted(len(now.members), 'member')} joined again under new ids"
+        changes = f"{len(replaced)} of {counted(len(now.members), 'member')} rejoined with new member IDs"
     elif _is_unsettled(before) and _is_unsettled(now) and 2 * unsettled > len(history):
         changes = f"it was {before.state} and is {now.state}"
     if not changes:
@@ -55,16 +55,16 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
             "group": group_id,
             "changes": changes,
             "seconds": looks.apart,
-            "who": f"; new member ids: {', '.join(names)}" if names else "",
+            "who": f". New member IDs: {', '.join(names)}" if names else "",
             "cause": _cause(steps, is_waiting=2 * unsettled > len(history)),
         },
         [
-            Evidence("DescribeGroups", "first look", {"state": before.state, "epoch": before.epoch}),
+            Evidence("DescribeGroups", "first sample", {"state": before.state, "epoch": before.epoch}),
             *(
                 Evidence("DescribeGroups", "between", {"state": each.state, "members": len(each.members)})
                 for each in history[1:-1]
             ),
-            Evidence("DescribeGroups", "second look", {"state": now.state, "epoch": now.epoch}),
+            Evidence("DescribeGroups", "second sample", {"state": now.state, "epoch": now.epoch}),
             *(Evidence("DescribeGroups", "new member", member_values(named_members[name])) for name in names),
         ],
     )
@@ -88,16 +88,16 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
         return (
-            "; the old member IDs stay until session.timeout.ms: processes restart without leaving the "
-            "group (killed or crashed)"
+            ". Old member IDs stay until session.timeout.ms: processes restart without leaving the group (killed "
+            "or crashed)"
         )
     if left:
         return (
-            "; the old ids leave as the new ones join: more than max.poll.interval.ms passes between two calls of "
-            "poll(), or the processes are restarted"
+            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
+            "between two calls of poll()"
         )
     if is_waiting:
-        return "; it waits for members that do not join again, up to their max.poll.interval.ms"
+        return ". The group waits for members that do not rejoin, up to their max.poll.interval.ms"
     return ""
 
 
@@ -138,7 +138,7 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
     for instance, members in _by_instance(looks.history(group_id)).items():
         what = _instance_trouble(members, looks.apart)
         if what:
-            places = ["first look", *["between"] * (len(members) - 2), "last"]
+            places = ["first sample", *["between"] * (len(members) - 2), "last"]
             yield FINDINGS["duplicate-instance-id"].found(
                 {"group": group_id, "instance": instance, "what": what},
                 [
@@ -168,8 +168,8 @@ def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
     if ids < LOOP_IDS:
         return ""
     return (
-        f"had {ids} member ids within {apart}: processes that use it ({member.client_id} on {member.host}) "
-        "fence each other, or one restarts all the time"
+        f"had {ids} member IDs within {apart}. Processes that use it ({member.client_id} on {member.host}) fence "
+        "each other, or one process keeps restarting"
     )
 
 
@@ -200,7 +200,7 @@ def _unassigned(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findi
                 "partitions": counted(len(missing), "partition"),
                 "topic": missing[0].topic,
             },
-            [evidence, Evidence("Metadata", "partitions that no member has", {"partitions": named(missing)})],
+            [evidence, Evidence("Metadata", "unassigned partitions", {"partitions": named(missing)})],
         )
         return
     idle = [member for member in members if not member.assignment]

@@ -93,7 +93,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
         read_in: dict[str, Value] = {}
         if worst in epochs:
             read_in = {f"leader epoch of {worst}": epochs[worst]}
-            where = f"leader epoch {epochs[worst]}, in which it read, ends at {ends[worst]:,} in the log"
+            where = f"its leader epoch {epochs[worst]} ends at {ends[worst]:,} in the log"
         committed_at = {tp: each.offset for tp, each in group.committed.items() if each is not None and tp in cut}
         yield FINDINGS["log-truncated"].found(
             {
@@ -110,7 +110,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at) | read_in),
                 Evidence(
                     "OffsetForLeaderEpoch" if worst in epochs else "ListOffsets",
-                    "ends of the epochs" if worst in epochs else "log ends",
+                    "ends of leader epochs" if worst in epochs else "log ends",
                     by_partition({tp: ends[tp] for tp in cut}),
                 ),
             ],
@@ -188,8 +188,8 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
                 **place(worst),
             },
             [
-                Evidence("OffsetFetch", "first look", by_partition({tp: was for tp, (was, _) in found.items()})),
-                Evidence("OffsetFetch", "second look", by_partition({tp: now for tp, (_, now) in found.items()})),
+                Evidence("OffsetFetch", "first sample", by_partition({tp: was for tp, (was, _) in found.items()})),
+                Evidence("OffsetFetch", "second sample", by_partition({tp: now for tp, (_, now) in found.items()})),
                 Evidence("ListOffsets", "log starts", by_partition({tp: looks.now.starts[tp].offset for tp in found})),
             ],
         )
@@ -226,7 +226,7 @@ def _nothing_committed(looks: Looks, group_id: str) -> Iterator[Finding]:
             },
             [
                 Evidence("DescribeGroups", f"group {group_id}", member_values(member)),
-                Evidence("OffsetFetch", f"group {group_id} in both looks", by_partition(dict.fromkeys(found))),
+                Evidence("OffsetFetch", f"group {group_id} in both samples", by_partition(dict.fromkeys(found))),
                 Evidence("ListOffsets", "records that arrived between the samples", by_partition(found)),
             ],
         )

@@ -81,8 +81,8 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         if poison is not None:
             yield poison
             continue
-        which = f"{counted(len(partitions), 'partition')} with records to read"
-        elsewhere = "; other members do" if len(by_member) < len(group.description.members) else ""
+        which = f"{counted(len(partitions), 'partition')} with unread records"
+        elsewhere = ". Other members are not stuck" if len(by_member) < len(group.description.members) else ""
         kind = FINDINGS["static-member-gone" if has_left_for_now(member) else "group-stuck"]
         offset = group.committed[worst]
         assert offset is not None
@@ -95,7 +95,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "client": member_name(member),
                 "instance": member.group_instance_id or "",
                 "host": member.host or "an unknown host",
-                "which": f"{which}{f', and moves on {len(moved)} more' if moved else ''}{elsewhere}",
+                "which": f"{which}{f', but progresses on {len(moved)} more' if moved else ''}{elsewhere}",
                 "ghost": _ghost_text(group_id, member),
                 "skip": _skip_text(looks, group_id, partitions) if moved else "",
                 **place(worst),
@@ -106,7 +106,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                     f"group {group_id}",
                     {"state": group.description.state, **member_values(member)},
                 ),
-                Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, partitions))),
+                Evidence("OffsetFetch", "committed in both samples", by_partition(_offsets(group, partitions))),
                 Evidence(
                     "ListOffsets",
                     "records that arrived between the samples",
@@ -163,7 +163,7 @@ def _poison(
         },
         [
             Evidence("DescribeGroups", f"group {group_id}", member_values(member)),
-            Evidence("OffsetFetch", "committed in both looks", by_partition(_offsets(group, [worst]))),
+            Evidence("OffsetFetch", "committed in both samples", by_partition(_offsets(group, [worst]))),
             Evidence("Fetch", f"{worst} at offset {committed.offset}", read),
         ],
     )
@@ -187,7 +187,7 @@ def _ghost_text(group_id: str, member: MemberDescription) -> str:
     if member.group_instance_id is None:
         return ""
     fix = fill_command(REMOVE, {"group": group_id, "instance": member.group_instance_id})
-    return f"; if its process is gone: {fix}"
+    return f". If its process is gone, run: {fix}"
 
 
 def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]) -> str:
@@ -195,20 +195,20 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
     stop = stop_text(looks.now.groups[group_id])
-    return f"; if one record fails, show the record with: {shown}, and to skip the record, {stop}{skipped}"
+    return f". If one record fails, show it with: {shown}. To skip it, {stop or 'run: '}{skipped}"
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
-        return f"The record has {size_text(shape.size_bytes)}, those before it at most {size_text(largest)}"
+        return f"The record has {size_text(shape.size_bytes)}, and earlier records have at most {size_text(largest)}"
     if shape.is_null and not any(each.is_null for each in earlier):
-        return "The record has no value (a tombstone), those before it have one"
+        return "The record is a tombstone (no value), and earlier records have values"
     schemas = {each.schema_id for each in earlier}
     if shape.schema_id not in schemas and not shape.is_null:
-        before = ", ".join("none" if each is None else str(each) for each in sorted(schemas, key=str))
-        after = "no schema id" if shape.schema_id is None else f"schema id {shape.schema_id}"
-        return f"The record has {after}, those before it {before}"
+        before = ", ".join("no schema ID" if each is None else f"schema ID {each}" for each in sorted(schemas, key=str))
+        after = "no schema ID" if shape.schema_id is None else f"schema ID {shape.schema_id}"
+        return f"The record has {after}, and earlier records have {before}"
     return ""
 
 
@@ -253,7 +253,7 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     **_fix_of_slow(looks, now, topic, partitions, len(members)),
                 },
                 [
-                    Evidence("OffsetFetch", f"group {group_id} in both looks", {"committed": read}),
+                    Evidence("OffsetFetch", f"group {group_id} in both samples", {"committed": read}),
                     Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
                     Evidence(
                         "ListOffsets", "arrived by partition", _most_of({tp: looks.arrived(tp) for tp in partitions})
@@ -285,16 +285,17 @@ def _fix_of_slow(
     """Return what the sentence adds about a hot partition, and the fix: more consumers do not always help."""
     tp = _hot_partition(looks, partitions)
     if tp is not None:
-        hot = f"; {tp} received {looks.arrived(tp):,} of the records, and {looks.lag(group, tp) or 0:,} wait in it"
-        fix = f"spread the keys of {topic}, or make each record cheaper to process: {tp} has one consumer at a time"
+        hot = (
+            f". {tp} received {looks.arrived(tp):,} of these records, and has {looks.lag(group, tp) or 0:,} unread "
+            "records"
+        )
+        fix = f"spread the keys of {topic} evenly, or process records faster: only one consumer at a time reads {tp}"
         return {"hot": hot, "fix": fix}
     spare = len(partitions) - consumers
     if spare > 0:
-        fix = f"start up to {counted(spare, 'more consumer')}, or make each record cheaper to process"
+        fix = f"start up to {counted(spare, 'more consumer')}, or process records faster"
     else:
-        fix = (
-            "make each record cheaper to process, or add partitions and consumers: each partition has its own consumer"
-        )
+        fix = "process records faster, or add partitions and consumers: all partitions have a consumer already"
     return {"hot": "", "fix": fix}
 
 

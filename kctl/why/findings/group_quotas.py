@@ -16,7 +16,7 @@ from kctl.why.wording import by_partition, member_values, more_text
 
 LEAST = {"consumer_byte_rate": 10_240, "request_percentage": 1}
 """Quotas below which a consumer mostly waits, in bytes per second or percent of a thread."""
-_UNITS = {"consumer_byte_rate": "bytes a second", "request_percentage": "% of a request thread"}
+_UNITS = {"consumer_byte_rate": "bytes/s", "request_percentage": "% of a request thread"}
 
 
 def group_quotas(looks: Looks) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ _LIMIT = "kctl configs set topic {topic} message.timestamp.after.max.ms=3600000"
 _OLD = {
     "message.format.version": (
         ("0.8", "0.9", "0.10"),
-        "records have neither headers nor transactions, and every fetch of a newer client is converted",
+        "records cannot have headers or transactions, and brokers convert fetches of newer clients",
     ),
     "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
 }
@@ -28,16 +28,16 @@ _OLD = {
 _ABSENT = {
     "not registered": "start {brokers}",
     "fenced": "start {brokers}, or restore the network to the controllers",
-    "with an offline disk": "find the offline directory of {brokers} with kctl brokers log-dirs, repair its disk, and "
+    "offline disk": "find the offline directory of {brokers} with kctl brokers log-dirs, repair its disk, and "
     "restart {brokers}",
 }
 """States in which a replica cannot lead, with the fix."""
-_CONTROLLER = "look for the election in the log of the active controller (kctl cluster quorum)"
+_CONTROLLER = "search the log of the active controller for the election (kctl cluster quorum)"
 _COORDINATED = {
-    "__consumer_offsets": ("The groups of these partitions", "their members can neither join nor commit"),
+    "__consumer_offsets": ("Groups on these partitions", "their members cannot join or commit"),
     "__transaction_state": (
-        "The transactional.ids of these partitions",
-        "their producers can neither begin nor end a transaction",
+        "Transactional IDs on these partitions",
+        "their producers cannot begin or end transactions",
     ),
 }
 
@@ -76,18 +76,18 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
                 "old": info.leader_id,
                 "before": f"{had:,}",
                 "leader": leaders[worst].leader_id,
-                "how": "though it was not in sync" if is_unclean else "from the replicas in sync",
-                "end": f"the first {has:,}" if has else "none",
+                "how": "although it was not in sync" if is_unclean else "from the in-sync replicas",
+                "end": f"records of this epoch only up to offset {has:,}" if has else "no records of this epoch",
                 "more": more_text(len(lost) - 1),
                 **place(worst),
             },
             [
                 Evidence(
                     "Metadata",
-                    f"{worst} in the first look",
+                    f"{worst} in the first sample",
                     {"leader": info.leader_id, "leader_epoch": info.leader_epoch, "isr": _ids(info.isr)},
                 ),
-                Evidence("ListOffsets", "log ends in the first look", by_partition({tp: lost[tp][0] for tp in lost})),
+                Evidence("ListOffsets", "log ends in the first sample", by_partition({tp: lost[tp][0] for tp in lost})),
                 Evidence(
                     "OffsetForLeaderEpoch",
                     f"end of epoch {info.leader_epoch} in the log of broker {leaders[worst].leader_id}",
@@ -161,19 +161,20 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
 def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
     """Return the reason, and the fix for the replicas that may lead without loss."""
     states = _replica_states(look, info)
-    *first, last = [f"{brokers_text(of)} {state}" for state, of in states.items()] or ["its replicas are not known"]
-    reason = ", and ".join([", ".join(first), last] if first else [last])
+    *first, last = [f"{brokers_text(of)} ({state})" for state, of in states.items()] or ["unknown brokers"]
+    places = f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
+    reason = f"its replicas are on {places}"
     away = [node_id for state, node_ids in states.items() if state in _ABSENT for node_id in node_ids]
     known = look.eligible.get(TopicPartition(info.topic, info.partition))
     if known is not None and known.eligible:
-        waiting, reason = known.eligible, f"{reason}; eligible without loss: {brokers_text(known.eligible)}"
+        waiting, reason = known.eligible, f"{reason}. Eligible without data loss: {brokers_text(known.eligible)}"
     elif known is not None and known.last_known:
-        what = f"no replica is eligible without loss, the last that were: {brokers_text(known.last_known)}"
-        waiting, reason = known.last_known, f"{reason}; {what}"
+        what = f"No replica is eligible without data loss. Last eligible: {brokers_text(known.last_known)}"
+        waiting, reason = known.last_known, f"{reason}. {what}"
     elif info.isr:
         waiting = info.isr
         if not set(away) <= set(waiting):  # the other replicas do not help
-            reason = f"{reason}; last in sync: {brokers_text(waiting)}"
+            reason = f"{reason}. Last in sync: {brokers_text(waiting)}"
     else:
         waiting = tuple(away)
     fixes = [
@@ -193,7 +194,7 @@ def _replica_states(look: Look, info: PartitionInfo) -> dict[str, list[int]]:
         elif node_id not in registered:
             state = "not registered"
         elif node_id in info.offline_replicas:
-            state = "with an offline disk"
+            state = "offline disk"
         else:
             state = "in sync and up, but not elected" if node_id in info.isr else "not in sync"
         found.setdefault(state, []).append(node_id)
@@ -296,7 +297,9 @@ def _fix_of_future(tp: TopicPartition, leader: PartitionInfo | None) -> str:
     if leader is None:
         return fill_command(_LIMIT, {"topic": tp.topic})
     replicas = brokers_text(leader.replicas)
-    return f"synchronize the clocks of {replicas} (NTP): the leader dates the records ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
+    return (
+        f"synchronize the clocks of {replicas} (NTP): the leader sets the timestamps ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
+    )
 
 
 def _settings(topic: str, infos: list[PartitionInfo], configs: Mapping[str, ConfigValue]) -> Iterator[Finding]:

@@ -111,7 +111,7 @@ def _fenced(looks: Looks) -> Iterator[Finding]:
                         "DescribeTransactions", where, {"producer_epoch": each.producer_epoch, "state": each.state}
                     )
                     for where, each in zip(
-                        ("first look", *["between"] * len(between), "second look"), seen, strict=True
+                        ("first sample", *["between"] * len(between), "second sample"), seen, strict=True
                     )
                 ),
                 Evidence("ApiVersions", "the cluster", {_FEATURE: level}),

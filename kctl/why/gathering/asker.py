@@ -231,9 +231,9 @@ class Asker:
 _PHASES = {
     "dns": "its name was not resolved",
     "tcp": "no connection was accepted",
-    "tls": "it accepted the connection and sent no TLS response",
-    "apiversions": "it accepted the connection and sent no ApiVersions response",
-    "sasl": "it accepted the connection and did not finish the login",
+    "tls": "it accepted the connection but sent no TLS response",
+    "apiversions": "it accepted the connection but sent no ApiVersions response",
+    "sasl": "it accepted the connection but authentication did not finish",
 }
 """Missing response by connection phase."""
 

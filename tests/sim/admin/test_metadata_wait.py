@@ -79,7 +79,7 @@ def test_broker_that_does_not_respond_is_named_and_not_waited_for_to_the_end(
         cluster.sandbox.start_fault(3, fault)
         before_ms = cluster.clock.now_ms()
         ended = topics(*change, "--api-timeout", "30s")
-        note = "kctl topics: note: broker 3 did not respond, and may not know the changes yet\n"
+        note = "kctl topics: note: broker 3 did not respond, and may not have applied the changes yet\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert cluster.clock.now_ms() - before_ms < (1_000 if fault is Fault.REFUSE else 3_000)
 
@@ -197,7 +197,7 @@ def test_only_brokers_that_do_not_respond_are_named_after_one_wait_for_all(
         before_ms = cluster.clock.now_ms()
         ended = run(command)
         who = brokers_text(silent)
-        note = f"kctl {command.split()[0]}: note: {who} did not respond, and may not know the changes yet\n"
+        note = f"kctl {command.split()[0]}: note: {who} did not respond, and may not have applied the changes yet\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert cluster.clock.now_ms() - before_ms < most_ms
 
@@ -229,7 +229,7 @@ def test_silent_brokers_are_waited_for_no_longer_than_the_api_timeout(
             patched.setattr(Admin, asked, silenced)
             ended = run(command)
         assert ended.code == 0, ended
-        note = "note: brokers 1, 2 and 3 did not respond, and may not know the changes yet"
+        note = "note: brokers 1, 2 and 3 did not respond, and may not have applied the changes yet"
         assert note in ended.stderr, ended
         assert began_at_ms
         assert cluster.clock.now_ms() - began_at_ms[0] <= 2_000

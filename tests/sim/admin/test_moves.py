@@ -218,7 +218,7 @@ def test_rate_of_another_move_that_changes_is_named(with_moves: WithMoves) -> No
         moves.world.at(2_000, moves.sandbox.release_moves)
         moves.write({T1: [1]})
         ended = moves.run("--throttle", "10MB")
-        assert "note: broker 1 limits another move to 7 B/s; both have 10 MB/s now\n" in ended.stderr
+        assert "note: broker 1 limited another move to 7 B/s. Both moves are now limited to 10 MB/s\n" in ended.stderr
 
     with_moves(use)
 
@@ -266,7 +266,7 @@ def test_throttle_that_cannot_be_set_moves_nothing_and_changes_no_other_rates(
         ended = moves.run("--throttle", "10MB")
         assert ended.code == ExitCode.NOT_AUTHORIZED, ended
         (said, _error) = ended.stderr.splitlines()
-        assert said.endswith(": the throttle could not be set; nothing was moved")
+        assert said.endswith(": nothing was moved, because the throttle could not be set")
         assert (moves.topic_throttle(), moves.replicas(T1)) == (lists, before)
         assert moves.rates() == {each: OWN_RATES[each] for each in kept}
 
@@ -408,7 +408,7 @@ def test_cancel_of_what_was_never_started_says_first_that_nothing_is_in_progress
         ((at_ms, line),) = said
         assert at_ms < 1_000
         assert line.endswith(
-            "note: no move of 2 partitions is in progress; waiting up to 10s in case one has just ended"
+            "note: no move of 2 partitions is in progress. Waiting up to 10s in case a move has just ended"
         )
 
     with_moves(use)
@@ -437,7 +437,7 @@ def test_second_move_of_the_same_partitions_is_refused(with_moves: WithMoves) ->
         moves.sandbox.hold_moves()
         moves.admin.alter_partition_reassignments({T1: [3, 1]}).raise_first()
         ended = moves.run()
-        assert (ended.code, ended.stdout, "t-1; nothing was changed" in ended.stderr) == (19, b"", True), ended
+        assert (ended.code, ended.stdout, "1 partition of the plan: t-1" in ended.stderr) == (19, b"", True), ended
         assert moves.replicas(T0) == (1,)
 
     with_moves(use)

@@ -72,7 +72,7 @@ def test_request_that_the_deadline_cuts_short_is_not_the_cause(monkeypatch: pyte
         ("brokers 5", "3 of 5 are up: 1, 2, 3"),
         ("group g", "it is Empty, not Stable"),
         ("group g --lag 2", "t-0: 5 behind"),
-        ("group nobody", "there is no such group"),
+        ("group nobody", "the group does not exist"),
     ],
 )
 def test_timeout_names_what_is_missing(command: str, missing: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,7 +138,7 @@ class Live(Story):
 
     def fix(self, start: str) -> None:
         """Run the command lines of the last fix from the words `start` on."""
-        found = re.split("; |, and ", self.report.fix[self.report.fix.index(start) :])[0]
+        found = re.split(r"; |\. |, and ", self.report.fix[self.report.fix.index(start) :])[0]
         for line in found.split(" && "):
             ended = self.run(line.removeprefix("kctl "))
             assert ended.code == ExitCode.OK, ended.stderr

@@ -34,9 +34,9 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
                 story.admin.delete_topics([topic]).raise_first()
         story.sim.sandbox.register(2, is_registered=False)
         finding = found_now(story)["broker-missing"]
-        assert finding.sentence == "broker 2 is not registered, and has replicas of 6 partitions, for example r-0"
+        assert finding.sentence == "broker 2 is not registered but has replicas of 6 partitions, for example r-0"
         assert finding.cure.startswith(
-            "start broker 2; if it does not come back: kctl partitions plan --exclude-brokers 2 > "
+            "start broker 2. If it does not come back: kctl partitions plan --exclude-brokers 2 > "
         )
         story.sim.sandbox.register(2)
         assert "broker-missing" not in story.cluster()
@@ -52,7 +52,7 @@ def test_fenced_broker_is_found_as_fenced_and_not_as_unregistered() -> None:
                 story.sim.sandbox.move_leader("r", number, 1)
         story.sim.sandbox.fence(2)
         for found in (found_now(story), story.topic("r")):
-            assert "and fenced: the controller receives no heartbeats" in found["broker-fenced"].sentence
+            assert "is fenced: the controller receives no heartbeats" in found["broker-fenced"].sentence
             assert found["broker-fenced"].subject == "broker 2"
             assert "broker-missing" not in found
         story.sim.sandbox.fence(2, is_fenced=False)
@@ -75,15 +75,15 @@ def test_broker_that_no_longer_follows_the_metadata_is_found() -> None:
         assert story.sim.clock.now_ms() - started_ms < 15_000, "no request waits for a broker that answers"
         sentence = found["stale-metadata"].sentence
         assert sentence.startswith(f"broker {follower} (")
-        assert (
-            f"is behind the metadata: for 1 partition it names leaders of older epochs, for example broker {was} in "
-            in (sentence)
+        reported = (
+            f"has stale metadata for 1 partition: it reports broker {was} as the leader of r-{moved} (epoch {epoch})"
         )
-        assert f"epoch {epoch} for r-{moved}, which 10s ago was led by {to} in epoch {epoch + 1}" in sentence
+        assert reported in sentence
+        assert f"but 10s ago broker {to} was the leader already (epoch {epoch + 1})" in sentence
         assert "quorum-lag" not in found
         wait(story, BEHIND_MS)
         lag = found_now(story)["quorum-lag"].sentence
-        assert lag.startswith(f"controller {follower} is 100 records behind the metadata log and caught up last 5")
+        assert lag.startswith(f"controller {follower} is 100 records behind the metadata log, and last caught up 5")
         story.sim.sandbox.release_metadata(follower)
         after = story.cluster(meanwhile=lambda: None)
         assert after.keys() & {"stale-metadata", "quorum-lag"} == set()
@@ -100,7 +100,7 @@ def test_disk_that_fills_is_found_until_it_is_larger() -> None:
         found = found_now(story)
         assert found.keys() == {"disk-filling"}
         assert found["disk-filling"].subject == "broker 2"
-        assert "(4 %) in /sandbox; r takes most of it (100 %)" in found["disk-filling"].sentence
+        assert "(4 %) in /sandbox. Its largest topic is r (100 % of the used space)" in found["disk-filling"].sentence
         assert found["disk-filling"].cure.startswith("kctl configs set topic r retention.bytes=4")
         story.sim.sandbox.set_disk(2, 10 * MEGABYTE)
         assert found_now(story) == {}
@@ -114,7 +114,7 @@ def test_directory_that_is_offline_is_found_until_its_disk_is_repaired() -> None
         story.sim.sandbox.set_disk(3, None)
         found = found_now(story)
         assert found.keys() == {"log-dir-offline"}
-        assert found["log-dir-offline"].sentence.startswith("broker 3 cannot use its directory /sandbox: ")
+        assert found["log-dir-offline"].sentence.startswith("log directory /sandbox of broker 3 is offline: ")
         story.sim.sandbox.heal(3)
         assert found_now(story) == {}
 

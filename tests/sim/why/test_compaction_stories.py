@@ -38,8 +38,8 @@ def test_log_that_the_cleaner_has_not_reached_for_hours_is_found() -> None:
     found = found_of("stalled")
     assert found.keys() == {"compaction-stalled"}
     sentence = found["compaction-stalled"].sentence
-    assert sentence.startswith("c-0 is not compacted although cleanup.policy=compact: of its oldest ")
-    assert "(from offset 0, more than 1h old)" in sentence
+    assert sentence.startswith("c-0 is not being compacted (cleanup.policy=compact): ")
+    assert "They begin at offset 0 and are more than 1h old. " in sentence
 
 
 @pytest.mark.parametrize(

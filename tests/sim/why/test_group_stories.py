@@ -22,7 +22,7 @@ def test_group_without_members_has_lag() -> None:
         story.sim.commit("g", {("t", 0): 0, ("t", 1): 2, ("t", 2): 0})
         found = story.group()
         assert found["group-no-members"].sentence == (
-            "g has no active members, and 13 records wait: 10 on t-1, 3 on t-2"
+            "g has no active members and 13 unread records: 10 on t-1, 3 on t-2"
         )
         assert found.keys() == {"group-no-members"}
 
@@ -58,9 +58,9 @@ def test_member_that_stops_committing_is_stuck() -> None:
         stuck = found["group-stuck"]
         assert found.keys() == {"group-stuck"}
         first = min(tp.partition for tp in member.assignment)
-        assert f"g has not moved on t-{first} from offset 5 for 10s, and 14 records wait" in stuck.sentence
-        assert "Its owner app-7 (" in stuck.sentence
-        assert "2 partitions with records to read; other members do" in stuck.sentence
+        assert f"g has been at offset 5 of t-{first} for 10s, with 14 unread records" in stuck.sentence
+        assert "Member app-7 (" in stuck.sentence
+        assert "2 partitions with unread records. Other members are not stuck" in stuck.sentence
         assert stuck.show == "kctl groups members g"
 
     run_story(body, topics={"t": 4})
@@ -90,7 +90,7 @@ def test_offset_before_the_log_start_is_lost_data() -> None:
         assert "lost-data" not in story.group()
         story.sim.sandbox.delete_records("t", 0, 12)
         lost = story.group()["lost-data"]
-        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, and the log starts at 12"
+        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, but the log starts at 12"
         assert lost.cure == "kctl groups reset-offsets g --topic t:0 --to-earliest --execute"
 
     run_story(body, topics={"t": 1})
@@ -101,7 +101,7 @@ def test_deleted_records_do_not_wait_for_a_group() -> None:
         story.produce(20)
         story.sim.commit("g", {("t", 0): 5})
         story.sim.sandbox.delete_records("t", 0, 12)
-        assert story.group()["group-no-members"].sentence == "g has no active members, and 8 records wait: 8 on t-0"
+        assert story.group()["group-no-members"].sentence == "g has no active members and 8 unread records: 8 on t-0"
         story.sim.sandbox.delete_records("t", 0, 20)
         assert story.group().keys() == {"lost-data"}
 
@@ -116,10 +116,7 @@ def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
         leader = story.sim.leader(0)
         story.sim.sandbox.move_leader("t", 0, leader, end_offset=8)
         found = story.group()["log-truncated"]
-        assert (
-            "g has committed offset 20 of t-0, but its log ends at 8: 12 records that it read are gone"
-            in found.sentence
-        )
+        assert "g committed offset 20 of t-0, but its log ends at 8. 12 records that it read are gone" in found.sentence
 
     run_story(body, topics={"t": 1})
 
@@ -132,7 +129,7 @@ def test_old_unread_records_will_be_lost() -> None:
         assert "will-lose-data" not in story.group()
         story.sim.runtime.driver.wait(story.sim.runtime.driver.waiter(), story.sim.clock.now_ms() + 950_000)
         found = story.group()["will-lose-data"]
-        assert "g is about to lose records of t-0: its next record, at offset 2, is 15m50s old" in found.sentence
+        assert "g is about to lose records of t-0: its next record (offset 2) is 15m50s old" in found.sentence
         assert found.cure == "kctl configs set topic t retention.ms=2000000"
 
     run_story(body, topics={"t": 1})
@@ -162,8 +159,8 @@ def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
             return
         assert found.keys() == {"offset-moved-backward"}
         assert found["offset-moved-backward"].sentence == (
-            f"g went back on t-0 from offset 5 to {back_to} within 10s, and reads {5 - back_to} records again; the log "
-            "starts at 0"
+            f"g moved back from offset 5 to {back_to} of t-0 within 10s, and reads {5 - back_to} records again. The "
+            "log starts at 0"
         )
 
     run_story(body, topics={"t": 1})
@@ -212,7 +209,7 @@ def test_members_that_never_commit_are_found() -> None:
 
         found = story.group(meanwhile=meanwhile)
         assert found.keys() == {"no-committed-offsets"}
-        assert "although 7 records arrived within 10s" in found["no-committed-offsets"].sentence
+        assert "although 7 records arrived in 10s" in found["no-committed-offsets"].sentence
 
     run_story(body, topics={"t": 1})
 
@@ -224,7 +221,7 @@ def test_partition_without_commit_beside_others_is_found() -> None:
         story.sim.commit("g", {("t", 0): 5})
         found = story.group()
         assert found["uncommitted-partition"].sentence == (
-            "g has committed offsets of t, but none of t-1, which has 6 records"
+            "g has committed offsets for t, but not for t-1, which has 6 records"
         )
         story.sim.commit("g", {("t", 0): 5, ("t", 1): 6})
         assert story.group() == {}
@@ -240,7 +237,8 @@ def test_more_members_than_partitions_is_a_note() -> None:
                 member.poll(timeout=0.2)
         found = story.group()
         assert (
-            found["members-idle"].sentence == "1 of 3 members of g have no partition: there are 2 partitions to share"
+            found["members-idle"].sentence
+            == "1 of 3 members of g have no partitions, because the topics have only 2 partitions"
         )
 
     run_story(body)
@@ -253,7 +251,10 @@ def test_group_that_subscribes_to_no_topic_is_found() -> None:
         for _ in range(20):
             member.poll(timeout=0.2)
         found = story.group()
-        assert found["topic-missing"].sentence == "g reads gone, which does not exist or may not be described"
+        assert (
+            found["topic-missing"].sentence
+            == "g reads topic gone, which does not exist or which this principal may not describe"
+        )
         assert found.keys() == {"topic-missing"}
 
     run_story(body)
@@ -272,7 +273,7 @@ def test_idle_topic_is_a_note() -> None:
             driver.wait(driver.waiter(), story.sim.clock.now_ms() + 100_000)
             member.poll(timeout=0.1)
         found = story.group()
-        assert found["idle-topic"].sentence.startswith("g has read all of t; the newest record is 1h")
+        assert found["idle-topic"].sentence.startswith("g has read all records of t. The newest record is 1h")
 
     run_story(body, topics={"t": 1})
 

@@ -59,7 +59,7 @@ def test_broker_that_is_fenced_is_red_if_it_is_no_bootstrap_server(story: Live) 
     story.sandbox.heal(2)
 
 
-@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is registered", fix="process of broker 2 runs")
+@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is fenced", fix="process of broker 2 runs")
 def test_broker_that_is_down_and_fenced_is_found(story: Live) -> Steps:
     story.create()
     yield
@@ -210,7 +210,7 @@ def test_request_that_an_acl_denies_names_the_acl_to_add(story: Live) -> Steps:
 # --- transactions, members and offsets --------------------------------------------------------------------------------
 
 
-@incident("why group g", "transaction-open", "transactional.id copier", "records wait", fix="process of the producer")
+@incident("why group g", "transaction-open", "transactional.id copier", "records behind it", fix="check the producer")
 def test_transaction_that_stays_open_is_found_for_its_readers(story: Live) -> Steps:
     member = story.enter(story.sim.classic_member("g", isolation_level="read_committed"))
     settle(member)
@@ -238,7 +238,7 @@ def committing(story: Live, member: Consumer, may_read: Callable[[], bool]) -> N
     story.meanwhile(read)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "Its owner app-1 (", "other members do", fix="restart it")
+@incident(f"why group g {INTERVAL}", "group-stuck", "Member app-1 (", "Other members are not stuck", fix="restart it")
 def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     reads = [True]
     for number in (1, 2):
@@ -254,7 +254,7 @@ def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     story.wait(5_000)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "and moves on 1 more", fix="kctl consume t -p 0 -o ")
+@incident(f"why group g {INTERVAL}", "group-stuck", "but progresses on 1 more", fix="kctl consume t -p 0 -o ")
 def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live) -> Steps:
     poison = [-1]
     member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
@@ -279,7 +279,10 @@ def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live
 
 
 @incident(
-    f"why group g {INTERVAL}", "poison-record", "(a tombstone)", fix="stop the consumers of g, then: kctl groups reset-"
+    f"why group g {INTERVAL}",
+    "poison-record",
+    "is a tombstone",
+    fix="stop the consumers of g, then: kctl groups reset-",
 )
 def test_poison_record_is_skipped_by_the_fix_after_the_consumers_stopped(story: Live) -> Steps:
     def start() -> Consumer:
@@ -314,7 +317,7 @@ def test_poison_record_is_skipped_by_the_fix_after_the_consumers_stopped(story: 
     story.wait(20_000)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "Its owner pod-1 (", fix="kctl groups remove-members g --instance")
+@incident(f"why group g {INTERVAL}", "group-stuck", "Member pod-1 (", fix="kctl groups remove-members g --instance")
 def test_static_member_whose_process_was_killed_is_removed(story: Live) -> Steps:
     is_killed = [False]
 
@@ -355,7 +358,7 @@ def test_group_that_retention_has_forgotten_is_named_as_such(story: Live) -> Ste
     assert story.run("groups reset-offsets g --create --topic t --to-latest --execute").code == ExitCode.OK
 
 
-@incident("why group g", "group-throttled", "100 bytes a second", fix="kctl quotas unset consumer_byte_rate")
+@incident("why group g", "group-throttled", "100 bytes/s", fix="kctl quotas unset consumer_byte_rate")
 def test_quota_of_a_member_is_found_until_it_is_removed(story: Live) -> Steps:
     member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
     settle(member)
@@ -375,8 +378,8 @@ def test_quota_of_a_member_is_found_until_it_is_removed(story: Live) -> Steps:
 @incident(
     "why cluster",
     "controller-unreachable",
-    "brokers 1, 2 and 3 got no response to DescribeQuorum, which brokers forward to the controller",
-    fix="check that the processes of the controllers run",
+    "brokers 1, 2 and 3 forwarded DescribeQuorum to the controller and got no response",
+    fix="check that the controllers run",
 )
 def test_controllers_that_are_down_are_found(story: Live) -> Steps:
     yield
@@ -401,7 +404,7 @@ def test_topic_that_no_controller_creates_has_an_unknown_outcome(story: Live) ->
     story.sandbox.start_controllers()
 
 
-@incident("why cluster", "no-quorum", "2 of 3 brokers do not respond: brokers 2 and 3", fix="start brokers 2 and 3")
+@incident("why cluster", "no-quorum", "2 of 3 brokers do not respond (brokers 2 and 3)", fix="start brokers 2 and 3")
 def test_quorum_without_a_majority_is_found(story: Live) -> Steps:
     yield
     story.sandbox.start_fault(2, Fault.FREEZE)
@@ -411,7 +414,7 @@ def test_quorum_without_a_majority_is_found(story: Live) -> Steps:
     story.wait(5_000)
 
 
-@incident("why cluster", "disk-filling", "r takes most of it", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=1, segment_bytes="100000", retention_bytes="-1")
     story.produce(95, "r", size=10_000)
@@ -422,7 +425,7 @@ def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.wait(600_000)
 
 
-@incident("why cluster", "disk-filling", "r takes most of it", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "Its largest topic is r (", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_a_topic_with_several_partitions_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=6, segment_bytes="14000", retention_bytes="-1")
     for number in range(6):

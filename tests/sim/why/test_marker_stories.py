@@ -56,7 +56,7 @@ def test_member_that_leaves_a_record_behind_a_marker_alone_is_stuck() -> None:
         settle(member)
         member.commit_sync({T0: 3}, timeout=5)
         [finding] = story.group(meanwhile=lambda: None).values()
-        assert (finding.id, "and 3 records wait" in finding.sentence) == ("group-stuck", True)
+        assert (finding.id, "3 unread records" in finding.sentence) == ("group-stuck", True)
 
     run_story(body)
 

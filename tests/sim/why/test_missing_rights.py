@@ -149,7 +149,10 @@ def test_topic_that_may_not_be_described_is_missing_for_its_group() -> None:
         settle(story.enter(story.sim.classic_member("g")))
         authorizer.create(rule(_T.TOPIC, "t", _O.DESCRIBE, AclPermission.DENY))
         found = story.group()
-        assert found["topic-missing"].sentence == "g reads t, which does not exist or may not be described"
+        assert (
+            found["topic-missing"].sentence
+            == "g reads topic t, which does not exist or which this principal may not describe"
+        )
 
     run_story(body, settings=ACLS)
 

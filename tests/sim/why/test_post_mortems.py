@@ -100,7 +100,7 @@ def test_coordinator_without_a_leader_is_found_for_the_cluster() -> None:
         story.sim.sandbox.elect_late(topic.name, 7, 2, ms=600_000)
         found = story.cluster()["coordinator-offline"]
         assert found.sentence.startswith("__consumer_offsets-7 has no leader: ")
-        assert "groups" in found.leads_to
+        assert "Groups" in found.leads_to
 
     run_story(body, topics={"t": 1})
 
@@ -178,8 +178,8 @@ def test_group_that_starts_over_because_its_offsets_had_expired_is_found(story: 
 @incident(
     "why cluster",
     "compaction-stalled",
-    "c-0 is not compacted although cleanup.policy=compact",
-    fix="errors of the log cleaner",
+    "c-0 is not being compacted (cleanup.policy=compact)",
+    fix="log cleaner errors",
     settings=ClusterSettings(log_cleaner_backoff_ms=NEVER_MS),
 )
 def test_log_cleaner_that_has_stopped_is_found(story: Live) -> Steps:
@@ -196,7 +196,7 @@ def test_log_cleaner_that_has_stopped_is_found(story: Live) -> Steps:
     story.admin.delete_topics(["c"]).raise_first()
 
 
-@incident("why cluster", "disk-filling", "r takes most of it", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_topic_without_retention_that_fills_the_disk_is_found(story: Live) -> Steps:
     """A topic that nobody had bounded; the brokers refused all topics when the disk was full."""
     story.create(partitions=1, retention_ms="-1", segment_bytes="100000")
@@ -227,7 +227,10 @@ def test_records_that_an_unclean_election_loses_are_counted(story: Live) -> Step
 
 
 @incident(
-    "why topic t", "transaction-hanging", "it hangs", fix="kctl transactions abort t:0 --start-offset 0 --execute"
+    "why topic t",
+    "transaction-hanging",
+    "a hanging transaction",
+    fix="kctl transactions abort t:0 --start-offset 0 --execute",
 )
 def test_transaction_whose_marker_is_lost_is_aborted_by_the_fix(story: Live) -> Steps:
     """Consumers of committed records stalled for hours, though the log grew and no error was logged."""
@@ -244,7 +247,12 @@ def test_transaction_whose_marker_is_lost_is_aborted_by_the_fix(story: Live) -> 
     story.fix("kctl transactions abort")
 
 
-@incident("why cluster", "throttle-left-behind", "broker 1 throttles replication", fix="kctl configs unset broker 1 ")
+@incident(
+    "why cluster",
+    "throttle-left-behind",
+    "replication is still throttled on broker 1",
+    fix="kctl configs unset broker 1 ",
+)
 def test_throttle_that_a_move_has_left_is_removed_by_the_fix(story: Live) -> Steps:
     """A follower that had fallen behind never caught up, weeks after a reassignment."""
     yield
@@ -269,7 +277,7 @@ def test_broker_that_comes_back_under_another_id_leaves_replicas_behind(story: L
     story.sandbox.register(2)
 
 
-@incident(f"why group g {INTERVAL}", "rebalance-storm", "new member ids: slow (", fix="max.poll.records")
+@incident(f"why group g {INTERVAL}", "rebalance-storm", "New member IDs: slow (", fix="max.poll.records")
 def test_member_that_exceeds_max_poll_interval_again_and_again_is_found(story: Live) -> Steps:
     """A release called another service for each record: batches took longer than max.poll.interval.ms."""
     calm = story.enter(story.sim.classic_member("g", client_id="calm"))
@@ -344,7 +352,7 @@ def test_address_behind_a_port_forward_is_named_by_consume(story: Live) -> Steps
     f"why group g {RATES}",
     "falling-behind",
     "t-0 received ",
-    fix="spread the keys of t, or make each record cheaper to process: t-0 has one consumer at a time",
+    fix="spread the keys of t evenly, or process records faster: only one consumer at a time reads t-0",
     topics={"t": 4},
 )
 def test_partition_that_gets_most_of_the_records_is_named(story: Live) -> Steps:
@@ -414,7 +422,9 @@ def test_group_of_a_topic_that_was_deleted_and_created_again_is_reset_by_the_fix
     story.fix("kctl groups reset-offsets")
 
 
-@incident("why cluster", "log-dir-offline", "broker 3 cannot use its directory", fix="repair the disk of /sandbox")
+@incident(
+    "why cluster", "log-dir-offline", "log directory /sandbox of broker 3 is offline", fix="repair the disk of /sandbox"
+)
 def test_directory_that_a_full_disk_has_taken_offline_is_found(story: Live) -> Steps:
     """The disk of one broker was full; its replicas were offline, and the cluster had one copy fewer."""
     story.create()

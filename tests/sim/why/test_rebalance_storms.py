@@ -58,11 +58,11 @@ def test_member_that_restarts_all_the_time_is_a_storm_with_its_cause() -> None:
     def body(story: Story) -> None:
         found = storm_in(beside(story, restart))
         assert found is not None
-        assert found.sentence.startswith("g does not settle: it rebalanced at least ")
-        assert "; new member ids: flapping (" in found.sentence
+        assert found.sentence.startswith("g keeps rebalancing: it rebalanced at least ")
+        assert ". New member IDs: flapping (" in found.sentence
         assert found.sentence.endswith(
-            "; the old ids leave as the new ones join: more than max.poll.interval.ms passes between two calls of "
-            "poll(), or the processes are restarted"
+            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
+            "between two calls of poll()"
         )
 
     run_story(body)

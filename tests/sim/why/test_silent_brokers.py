@@ -43,9 +43,9 @@ def test_silent_broker_is_named_once_with_the_timeout_of_the_user() -> None:
         leaders = [each.leader_id for topic in topics for each in topic.partitions.values()]
         [finding] = [each for each in diagnosis.findings if each.id == "broker-unreachable"]
         assert finding.sentence == (
-            f"broker 2 ({address(story, 2)}) is part of the cluster and does not respond: it accepted the "
-            "connection and sent no ApiVersions response within 10s (its share of --api-timeout 30s); it leads "
-            f"{leaders.count(2)} of the {len(leaders)} partitions looked at"
+            f"broker 2 ({address(story, 2)}) does not respond: it accepted the "
+            "connection but sent no ApiVersions response within 10s (its share of --api-timeout 30s). It leads "
+            f"{leaders.count(2)} of the {len(leaders)} partitions checked"
         )
         assert {each.gap.reason for each in diagnosis.unchecked} == {"broker 2 does not respond"}
         assert took_ms < 15_000
@@ -182,7 +182,7 @@ def test_broker_that_had_hardly_any_time_has_not_answered_yet(timeout_ms: int, i
         assert says_so == []
         assert "broker-unreachable" in unchecked["Metadata"].ids
         assert re.fullmatch(
-            r"it accepted the connection and sent no ApiVersions response within 1\d\dms \(its share of --api-timeout "
+            r"it accepted the connection but sent no ApiVersions response within 1\d\dms \(its share of --api-timeout "
             "450ms\\)",
             unchecked["Metadata"].gap.reason,
         )
@@ -200,7 +200,7 @@ def test_each_of_several_silent_brokers_has_what_it_was_waited_for() -> None:
             look = Gatherer(admin, story.sim.runtime, Timer(story.sim.clock, TIMEOUT_MS), ALL).look()
         assert {node_id: each.phase for node_id, each in look.silent.items()} == {2: "apiversions", 3: "apiversions"}
         for each in look.silent.values():
-            assert each.reason.startswith("it accepted the connection and sent no ApiVersions response within ")
+            assert each.reason.startswith("it accepted the connection but sent no ApiVersions response within ")
 
     run_story(body)
 

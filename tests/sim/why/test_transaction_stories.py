@@ -39,8 +39,10 @@ def test_transaction_whose_marker_is_lost_hangs() -> None:
         found = story.topic()
         assert found.keys() == {"transaction-hanging"}
         sentence = found["transaction-hanging"].sentence
-        assert sentence.startswith("t-0: readers of committed records stop at offset 0, and 5 records wait. Producer ")
-        assert f"transactional.id {NAME}) opened a transaction there 5s ago" in sentence
+        assert sentence.startswith(
+            "a hanging transaction blocks read_committed consumers of t-0 at offset 0, with 5 records behind it. "
+        )
+        assert f"transactional.id {NAME}) began it 5s ago" in sentence
         cure = "kctl transactions abort t:0 --start-offset 0 --execute"
         assert found["transaction-hanging"].cure == cure
 
@@ -55,7 +57,7 @@ def test_open_transaction_is_a_note_after_a_second_and_a_warning_after_a_minute(
         wait(story, 90_000)
         found = story.topic()
         assert found.keys() == {"transaction-open"}
-        assert "opened a transaction there 1m31s ago" in found["transaction-open"].sentence
+        assert "began it 1m31s ago" in found["transaction-open"].sentence
         producer.abort_transaction(timeout=10)
         assert story.topic() == {}
         producer.close()
@@ -101,8 +103,8 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
 def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
-        assert sentence.startswith("g stops at t-0 offset 5, and 3 records wait behind it. The record has 400 kB, ")
-        assert "Its owner is app-7 (" in sentence
+        assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records behind it. The record has 400 kB, ")
+        assert "The partition belongs to member app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
 
@@ -110,14 +112,14 @@ def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
 def test_record_with_another_schema_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x09other"))
-        assert "The record has schema id 9, those before it 7" in sentence
+        assert "The record has schema ID 9, and earlier records have schema ID 7" in sentence
 
     run_story(body, topics={"t": 2})
 
 
 def test_record_without_a_value_is_found() -> None:
     def body(story: Story) -> None:
-        assert "The record has no value (a tombstone)" in poison(story, lambda producer: _send(producer, None))
+        assert "The record is a tombstone (no value)" in poison(story, lambda producer: _send(producer, None))
 
     run_story(body, topics={"t": 2})
 
@@ -140,7 +142,7 @@ def test_poison_record_of_one_of_two_groups_in_a_partition_is_skipped_for_this_g
         looks = story.looks(Selection(groups=("g", "h")), meanwhile=move_both)
         found = {each.sentence[0]: each for each in diagnose(looks, (Scope.GROUP,)).findings}
         assert {group_id: each.id for group_id, each in found.items()} == {"g": "poison-record", "h": "group-stuck"}
-        assert "g stops at t-0 offset 5" in found["g"].sentence
+        assert "g is stuck at offset 5 of t-0" in found["g"].sentence
         assert found["g"].cure == f"{STOP}kctl groups reset-offsets g --topic t:0 --to-offset 6 --execute"
         assert "kctl groups reset-offsets h --topic t:0 --to-offset 10 --execute" in found["h"].cure
 
@@ -176,6 +178,6 @@ def test_record_like_the_others_is_a_stuck_group_and_no_poison() -> None:
         member = reading(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07usual"))
         found = story.group(meanwhile=lambda: move_on(story, member))
         assert found.keys() == {"group-stuck"}
-        assert "1 partition with records to read, and moves on 1 more" in found["group-stuck"].sentence
+        assert "1 partition with unread records, but progresses on 1 more" in found["group-stuck"].sentence
 
     run_story(body, topics={"t": 2})

@@ -16,7 +16,7 @@ def test_file_of_the_largest_size_is_read_and_a_larger_one_refused_by_name(tmp_p
     assert read_document(file, 5) == b"12345"
     with pytest.raises(CommandError) as caught:
         read_document(file, 4)
-    assert (str(caught.value), caught.value.code) == (f"{file}: it is larger than 4 bytes", ExitCode.USAGE)
+    assert (str(caught.value), caught.value.code) == (f"{file}: the file is larger than 4 bytes", ExitCode.USAGE)
 
 
 def test_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_empty_file_is_named_and_not_parsed(tmp_path: Path, content: bytes) -> N
 
 def test_stdin_is_read_in_place_of_a_dash_under_the_same_limit() -> None:
     assert read_document(STDIN, 5, io.BytesIO(b"12345")) == b"12345"
-    with pytest.raises(CommandError, match=r"^stdin: it is larger than 4 bytes$"):
+    with pytest.raises(CommandError, match=r"^stdin: the file is larger than 4 bytes$"):
         read_document(STDIN, 4, io.BytesIO(b"12345"))
 
 

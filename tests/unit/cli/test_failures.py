@@ -211,8 +211,7 @@ def test_control_characters_never_show() -> None:
 def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what: str, command: str) -> None:
     hint = explain(broker_error(code, what)).hint
     assert hint == (
-        "the principal of this connection needs an ACL for that: "
-        f"kctl acls create --allow PRINCIPAL --operation {command}"
+        f"create an ACL for the principal of this connection: kctl acls create --allow PRINCIPAL --operation {command}"
     )
 
 
@@ -229,7 +228,7 @@ def test_denied_request_has_the_command_that_adds_the_acl(code: ErrorCode, what:
 )
 def test_denied_request_without_a_resource_has_no_command(what: str) -> None:
     hint = explain(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, what)).hint
-    assert hint == "the principal of this connection needs an ACL for that"
+    assert hint == "create an ACL for the principal of this connection"
 
 
 @pytest.mark.parametrize("operation", sorted(set(OPERATIONS.values())))

@@ -79,7 +79,7 @@ WORKS = [
     ("consume t --brokers h:0", BAD_PORT),
     ("probe --bootstrap-servers h:0", BAD_PORT),
     ("consume t -b kafka://h:0", "entry 'kafka://h:0': a port is from 1 to 65535"),
-    ("-C p topics list", "there is no profile 'p'"),
+    ("-C p topics list", "no profile 'p' found"),
     ("consume t -c 1", NO_SERVERS),
     ("consume t --max-messages 1", NO_SERVERS),
     ("consume -t t", NO_SERVERS),
@@ -160,12 +160,12 @@ NAMED = [
     ("-b -q topics list", "'-q' looks like an option: the value of -b before it is missing."),
     ("topics -b --json list", "'--json' looks like an option: the value of -b before it is missing."),
     ("cluster nonsense", "There are: describe, quorum."),
-    ("-L -b h:1", "kctl probe shows the brokers"),
+    ("-L -b h:1", "show brokers with kctl probe"),
     ("-b h:1 --bogus", "No such option '--bogus'."),
     ("-b h:1", "Missing command. To check the connection, run: kctl probe -b HOST:PORT."),
     ("-b=h:1", "Missing command. To check the connection, run: kctl probe -b HOST:PORT."),
-    ("why orders billing", "kctl why takes one name. Run kctl why orders and kctl why billing."),
-    ("why orders billing --output json", "kctl why takes one name. Run kctl why orders and kctl why billing."),
+    ("why orders billing", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
+    ("why orders billing --output json", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
     ("why grup billing", "No such command 'grup'. Did you mean 'group'?"),
     ("-t t -P -l f", "Did you mean 'FILE: each line is a record'?"),
     ("topics delete-records t", "Did you mean 'topics trim'?"),
@@ -174,12 +174,12 @@ NAMED = [
     ("groups reset-offsets g --to latest", "Did you mean '--to-latest or --to-earliest'?"),
     ("partitions move p.json --execute", "Did you mean 'partitions move PLAN, which moves immediately'?"),
     ("quotas set --entity-name ann producer_byte_rate=1", "Did you mean '--user NAME'?"),
-    ("quotas set producer_byte_rat=1 --user ann", "is not a quota: did you mean producer_byte_rate?"),
-    ("quotas unset xyz --user ann", "'xyz' is not a quota: there are producer_byte_rate, "),
+    ("quotas set producer_byte_rat=1 --user ann", "'producer_byte_rat': did you mean producer_byte_rate?"),
+    ("quotas unset xyz --user ann", "unknown quota 'xyz': use producer_byte_rate, "),
     ("consume --decode orders -e", "Invalid value for '--decode': 'orders' is not one of auto, avro"),
     ("produce t --encode --acks 1", "'--acks' looks like an option: the value of --encode before it is missing."),
-    ("topics list --json --output yaml", "--json is --output json, and cannot be combined with --output yaml."),
-    ("produce t --encode avr", "'avr': did you mean avro? A subject of that name is subject:avr."),
+    ("topics list --json --output yaml", "--json selects --output json, and cannot be combined with --output yaml."),
+    ("produce t --encode avr", "'avr': did you mean avro? For a subject with this name, write subject:avr."),
     ("doctor --samples 2 --interval 0", "Invalid value for '--interval': '0' has no unit"),
     ("doctor --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
     ("doctor --samples 2 --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
@@ -290,7 +290,7 @@ def test_version_is_a_command() -> None:
 @pytest.mark.parametrize("name", ["KAFKA_BROKERS", "BROKERS", "RPK_BROKERS"])
 def test_variables_of_other_tools_lead_to_a_hint(name: str) -> None:
     lines = run_line("topics list", {name: "h:1"})
-    assert lines[-1] == f"hint: ${name} is not read by kctl: set $KCTL_BOOTSTRAP_SERVERS"
+    assert lines[-1] == f"hint: set $KCTL_BOOTSTRAP_SERVERS: kctl does not read ${name}"
 
 
 def test_misspelled_variable_is_named_with_the_right_one() -> None:
@@ -452,7 +452,7 @@ def test_commands_that_are_suggested_exist() -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("-b h:1 -L", "-L of kcat is a command here: kctl probe"),
+        ("-b h:1 -L", "kctl has no mode -L: show brokers with kctl probe"),
         ("-L -b h:1", "kctl topics list"),
         ("-C t", "kctl consume TOPIC"),
         ("-b h:1 -C t", "kctl consume TOPIC"),

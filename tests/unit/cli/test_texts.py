@@ -45,7 +45,7 @@ INSTEAD_IN_TEXTS = {
     r"in \{\} ms of \{\} ms": "times as people write them: 5s, 1.2s",
     r"passed while": "timed out after 5s while",
     r"at the end of (?:all|the partition)": "Reached the end of",
-    r"is left out by --grep": "N records read, none matched --grep or --jq",
+    r"is left out by --grep": "N records read, but none matched --grep or --jq",
     r"names no property|does nothing here|is gone from|nothing to say": "see the table of words",
     r"is no name for|are perhaps written": "is not a valid name, may be written",
 }

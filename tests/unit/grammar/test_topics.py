@@ -33,7 +33,7 @@ def test_one_pattern_for_a_group() -> None:
     ("word", "words"),
     [
         ("", "must not be empty"),
-        ("a/b", "a pattern is written /a/b/"),
+        ("a/b", "write patterns as /a/b/"),
         ("/", "between slashes"),
         ("//", "between slashes"),
         ("/abc", "between slashes"),

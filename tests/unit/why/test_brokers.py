@@ -30,7 +30,7 @@ def quorum(*replicas: tuple[int, bool, int, int]) -> QuorumDescription:
 def test_replica_on_an_unregistered_broker_is_found() -> None:
     look = Look(WALL_MS, NODES, topics=topic(partition(0, 1), partition(1, 2, (2, 4), (2,))))
     assert found(look)["broker-missing"].sentence == (
-        "broker 4 is not registered, and has replicas of 1 partition, for example t-1"
+        "broker 4 is not registered but has replicas of 1 partition, for example t-1"
     )
     assert found(look._replace(topics=topic(partition(0, 1)))) == {}
 
@@ -40,8 +40,8 @@ def test_broker_that_names_leaders_of_older_epochs_has_stale_metadata() -> None:
     before = {"newest_leaders": {TopicPartition("t", 0): new}}
     late = Look(WALL_MS, NODES, topics=topic(new), behind={1: {}, 3: {TopicPartition("t", 0): old}})
     assert found_once(late, **before)["stale-metadata"].sentence == (
-        "broker 3 (b3:9092) is behind the metadata: for 1 partition it names leaders of older epochs, for example "
-        "broker 1 in epoch 6 for t-0, which 10s ago was led by 2 in epoch 7"
+        "broker 3 (b3:9092) has stale metadata for 1 partition: it reports broker 1 as the leader of t-0 (epoch 6), "
+        "but 10s ago broker 2 was the leader already (epoch 7)"
     )
     assert "stale-metadata" not in found_once(late._replace(behind={1: {}, 3: {}}), **before)
 
@@ -61,7 +61,7 @@ def test_leaders_are_compared_with_the_newest_of_the_first_look() -> None:
 def test_observer_behind_the_quorum_is_found() -> None:
     look = Look(WALL_MS, NODES, quorum=quorum((1, True, 0, 0), (2, True, 5, 100), (4, False, 40, 1_080_000)))
     assert found(look)["quorum-lag"].sentence == (
-        "broker 4 is 40 records behind the metadata log and caught up last 18m ago"
+        "broker 4 is 40 records behind the metadata log, and last caught up 18m ago"
     )
     assert found(look._replace(quorum=quorum((1, True, 0, 0), (2, True, 5, 100)))) == {}
 
@@ -87,34 +87,39 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
     look = Look(WALL_MS, NODES, log_dirs={2: [full]})
     finding = found_once(look, log_dirs={2: [earlier]})["disk-filling"]
     assert finding.sentence == (
-        "broker 2 has 60 GB of 1 TB free (6 %) in /data and fills by 360 GB an hour, full in about 10m; "
-        "t takes most of it (74 %)"
+        "broker 2 has 60 GB of 1 TB free (6 %) in /data, which fills by 360 GB per hour and will be full in about 10m. "
+        "Its largest topic is t (74 % of the used space)"
     )
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
 
 
-ENLARGE = "enlarge the disk, or move replicas away: kctl brokers log-dirs 2 --replicas lists them"
+ENLARGE = "enlarge the disk, or move replicas to other brokers. List replicas with: kctl brokers log-dirs 2 --replicas"
 
 
 @pytest.mark.parametrize(
     ("of_disk", "configs", "sentence_end", "fix"),
     [
-        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data; its largest topic is t (31 %)", ENLARGE),
+        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data. Its largest topic is t (31 % of the used space)", ENLARGE),
         ({}, {}, "in /data", ENLARGE),
-        ({("t", 0): 90}, {"cleanup.policy": "compact"}, "; t takes most of it (94 %)", ENLARGE),
-        ({("t", 0): 90}, {"segment.bytes": "40"}, "; t takes most of it (94 %)", ENLARGE),
-        ({("t", 0): 90}, {"retention.bytes": "45"}, "; t takes most of it (94 %)", ENLARGE),
-        ({("t", 0): 900}, {}, "; t takes most of it (100 %)", "kctl configs set topic t retention.bytes=450"),
+        ({("t", 0): 90}, {"cleanup.policy": "compact"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"segment.bytes": "40"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"retention.bytes": "45"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
+        (
+            {("t", 0): 900},
+            {},
+            ". Its largest topic is t (100 % of the used space)",
+            "kctl configs set topic t retention.bytes=450",
+        ),
         (
             {("t", 0): 80, ("t", 1): 10},
             {},
-            "; t takes most of it (94 %)",
+            ". Its largest topic is t (94 % of the used space)",
             "kctl configs set topic t retention.bytes=35",
         ),
         (
             {("t", 0): 45, ("t", 1): 45},
             {},
-            "; t takes most of it (94 %)",
+            ". Its largest topic is t (94 % of the used space)",
             "kctl configs set topic t retention.bytes=22",
         ),
     ],
@@ -134,7 +139,7 @@ def test_disk_is_emptied_by_retention_only_if_one_topic_fills_it(
 def test_directory_that_is_offline_is_found() -> None:
     error = broker_error(ErrorCode.KAFKA_STORAGE_ERROR, "describe log directories of broker 2")
     look = Look(WALL_MS, NODES, log_dirs={2: [LogDir("/data", error, -1, -1, {})]})
-    assert found(look)["log-dir-offline"].sentence.startswith("broker 2 cannot use its directory /data: ")
+    assert found(look)["log-dir-offline"].sentence.startswith("log directory /data of broker 2 is offline: ")
 
 
 def test_leaders_on_one_broker_are_found() -> None:
@@ -152,8 +157,8 @@ def test_throttle_without_a_move_is_left_behind() -> None:
     look = Look(WALL_MS, NODES, broker_configs=rate, topic_configs=replicas, moving=frozenset())
     [finding] = [each for each in found(look).values() if each.id == "throttle-left-behind"]
     assert finding.sentence == (
-        "topic t throttles replication (leader.replication.throttled.replicas=0:1) and no partition is being moved: "
-        "a move set that and did not remove it"
+        "replication is still throttled on topic t (leader.replication.throttled.replicas=0:1), but no reassignment is "
+        "in progress"
     )
     assert finding.cure == (
         "kctl configs unset topic t leader.replication.throttled.replicas follower.replication.throttled.replicas"

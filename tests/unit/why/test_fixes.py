@@ -60,7 +60,7 @@ def test_member_that_stands_still_has_the_fixes_that_fit(instance: str | None) -
         "group-stuck"
     ]
     fix = "kctl groups remove-members g --instance 'pod 1' --execute"
-    assert (f"; if its process is gone: {fix}" in stuck.cure) == (instance is not None)
+    assert (f". If its process is gone, run: {fix}" in stuck.cure) == (instance is not None)
     assert "kctl consume t -p 0 -o 4 -n 1 --output jsonl" in stuck.cure
     assert (
         "stop the consumers of g, then: kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute" in stuck.cure
@@ -77,7 +77,7 @@ def test_text_of_a_finding_states_nothing_that_no_request_shows(kind: FindingKin
 
 
 @pytest.mark.parametrize(
-    ("name", "fate"), [("__consumer_offsets", "neither join nor commit"), ("__transaction_state", "begin nor end")]
+    ("name", "fate"), [("__consumer_offsets", "cannot join or commit"), ("__transaction_state", "cannot begin or end")]
 )
 def test_partition_of_a_coordinator_without_a_leader_is_found(name: str, fate: str) -> None:
     info = PartitionInfo(name, 7, -1, 1, (1, 2), (2,))
@@ -101,15 +101,15 @@ def _without_quorum(*silent: int) -> Look:
 def test_controller_that_does_not_respond_is_found() -> None:
     findings = found(_without_quorum(1))
     assert "no-quorum" not in findings
-    assert findings["controller-unreachable"].sentence.endswith("to the controller, within 3s")
+    assert findings["controller-unreachable"].sentence.endswith("to the controller and got no response within 3s")
 
 
 def test_quorum_without_a_majority_of_nodes_is_found() -> None:
     findings = found(_without_quorum(1, 2))
     assert "controller-unreachable" not in findings
     assert findings["no-quorum"].sentence == (
-        "broker 3 got no response to DescribeQuorum from the controller within 3s, and 2 of 3 brokers do not respond: "
-        "brokers 1 and 2"
+        "broker 3 got no DescribeQuorum response from the controller within 3s, and 2 of 3 brokers do not respond "
+        "(brokers 1 and 2)"
     )
     assert findings["no-quorum"].cure.startswith("start brokers 1 and 2: ")
 

@@ -16,7 +16,7 @@ def look(**fields: object) -> Look:
 def test_epochs_that_rise_between_the_looks_are_found() -> None:
     now = look(groups=group(member("a", 0, 1), epoch=432))
     assert found_once(now, groups=group(member("a", 0, 1), epoch=418))["rebalance-storm"].sentence == (
-        "g does not settle: its epoch rose by 14, from 418 to 432 within 10s"
+        "g keeps rebalancing: its epoch rose by 14, from 418 to 432 within 10s"
     )
     assert found_once(now, groups=group(member("a", 0, 1), epoch=430)) == {}
 
@@ -26,7 +26,7 @@ def test_members_that_join_again_under_new_ids_are_found() -> None:
     again = group(member("c", 0, host="h1"), member("d", 1, host="h2"))
     finding = found_once(look(groups=again), groups=before)["rebalance-storm"]
     assert (
-        "2 of 2 members joined again under new ids within 10s; new member ids: app (h1), app (h2)" in finding.sentence
+        "2 of 2 members rejoined with new member IDs within 10s. New member IDs: app (h1), app (h2)" in finding.sentence
     )
     one = group(member("c", 0, host="h1"), member("b", 1, host="h2"))
     assert found_once(look(groups=one), groups=before) == {}
@@ -54,7 +54,7 @@ def test_instance_id_that_moves_between_hosts_is_found() -> None:
 def test_partitions_that_no_member_has_are_found() -> None:
     now = group(member("a", 0))
     assert found_once(look(groups=now), groups=now)["no-assignment"].sentence == (
-        "g is stable with 1 member, and no member has 1 partition of t, to which they subscribe"
+        "g is stable (1 member) but leaves 1 partition of t unassigned, although members subscribe to the topic"
     )
     assert found_once(look(groups=group(member("a", 0, 1))), groups=now) == {}
 
@@ -70,7 +70,7 @@ def test_static_member_beside_another_of_its_host_is_not_said_to_be_replaced() -
     before = {"groups": group(*members, committed={0: 5, 1: 10}), "ends": offsets({0: 20, 1: 15})}
     finding = found_once(now, **before)
     assert finding.keys() == {"group-stuck"}
-    assert "g has not moved on t-0 from offset 5 for 10s, and 25 records wait" in finding["group-stuck"].sentence
+    assert "g has been at offset 5 of t-0 for 10s, with 25 unread records" in finding["group-stuck"].sentence
     assert "kctl groups remove-members g --instance pod-1 --execute" in finding["group-stuck"].cure
 
 
@@ -84,7 +84,7 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
     before = {"groups": group(member("a", 0, 1), committed={0: 100}), "ends": offsets({0: 5_000})}
     assert "falling-behind" not in found_once(now, **before), "an interval between commits may be as long"
     assert found_once(now, 30_000, **before)["falling-behind"].sentence == (
-        "g falls behind on t: 1,000 records arrived in 30s and it committed 20; 5,880 wait"
+        "g falls behind on t: 1,000 records arrived in 30s, but it committed 20. 5,880 records are unread"
     )
     keeps_up = now._replace(groups=group(member("a", 0, 1), committed={0: 5_900}))
     assert found_once(keeps_up, 30_000, **before) == {}
@@ -108,10 +108,12 @@ def slow(ends: Mapping[int, int], *members: MemberDescription) -> Finding:
 
 def test_fix_of_a_slow_group_is_more_consumers_only_if_partitions_are_left_for_them() -> None:
     even = {0: 2_000, 1: 2_000, 2: 2_000}
-    assert slow(even, member("a", 0, 1, 2)).cure.startswith("start up to 2 more consumers, or make each record")
+    assert slow(even, member("a", 0, 1, 2)).cure.startswith("start up to 2 more consumers, or process records faster")
     full = slow(even, member("a", 0), member("b", 1), member("c", 2))
-    assert full.cure.startswith("make each record cheaper to process, or add partitions and consumers")
+    assert full.cure.startswith("process records faster, or add partitions and consumers")
     hot = slow({0: 1_010, 1: 4_000, 2: 1_010}, member("a", 0, 1, 2))
-    assert hot.sentence.endswith("4,517 wait; t-1 received 2,999 of the records, and 3,499 wait in it")
-    assert hot.cure.startswith("spread the keys of t, or make each record cheaper to process: t-1 has one consumer")
+    assert hot.sentence.endswith(
+        "4,517 records are unread. t-1 received 2,999 of these records, and has 3,499 unread records"
+    )
+    assert hot.cure.startswith("spread the keys of t evenly, or process records faster: only one consumer")
     assert "t-1" not in slow({0: 1_900, 1: 2_900, 2: 1_900}, member("a", 0, 1, 2)).cure, "half of the records"

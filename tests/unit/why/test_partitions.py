@@ -18,22 +18,24 @@ def no_leader(known: EligibleLeaders | None) -> Finding:
 
 def test_partition_of_older_brokers_waits_for_those_that_are_away() -> None:
     found = no_leader(None)
-    assert found.sentence == "t-0 has no leader: broker 4 not registered, and broker 1 not in sync"
-    assert found.cure.startswith("start broker 4;")
+    assert (
+        found.sentence == "t-0 has no leader: its replicas are on broker 4 (not registered) and broker 1 (not in sync)"
+    )
+    assert found.cure.startswith("start broker 4. ")
     assert [each.request for each in found.evidence] == ["Metadata"]
 
 
 def test_partition_waits_for_the_replicas_that_are_eligible() -> None:
     found = no_leader(EligibleLeaders((4,), ()))
-    assert found.sentence.endswith("broker 1 not in sync; eligible without loss: broker 4")
-    assert found.cure.startswith("start broker 4;")
+    assert found.sentence.endswith("broker 1 (not in sync). Eligible without data loss: broker 4")
+    assert found.cure.startswith("start broker 4. ")
     assert found.evidence[1].values == {"eligible_leader_replicas": "4", "last_known_elr": ""}
 
 
 def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
     found = no_leader(EligibleLeaders((), (1,)))
-    assert found.sentence.endswith("no replica is eligible without loss, the last that were: broker 1")
-    assert found.cure.startswith("look for the election in the log of the active controller")
+    assert found.sentence.endswith("No replica is eligible without data loss. Last eligible: broker 1")
+    assert found.cure.startswith("search the log of the active controller for the election")
 
 
 @pytest.mark.parametrize(
@@ -41,34 +43,34 @@ def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
     [
         (
             partition(0, -1, (1, 4, 5), ()),
-            "broker 4 not registered, broker 5 fenced, and broker 1 not in sync",
-            "start broker 4, or start broker 5, or restore the network to the controllers; ",
+            "broker 4 (not registered), broker 5 (fenced), and broker 1 (not in sync)",
+            "start broker 4, or start broker 5, or restore the network to the controllers. ",
         ),
         (
             partition(0, -1, (1, 2, 5), (5,)),
-            "broker 5 fenced, and brokers 1 and 2 not in sync",
-            "start broker 5, or restore the network to the controllers; ",
+            "broker 5 (fenced) and brokers 1 and 2 (not in sync)",
+            "start broker 5, or restore the network to the controllers. ",
         ),
         (
             partition(0, -1, (1, 4, 6), (4,)),
-            "brokers 4 and 6 not registered, and broker 1 not in sync; last in sync: broker 4",
-            "start broker 4; ",
+            "brokers 4 and 6 (not registered) and broker 1 (not in sync). Last in sync: broker 4",
+            "start broker 4. ",
         ),
         (
             partition(0, -1, (4, 5), (4, 5)),
-            "broker 4 not registered, and broker 5 fenced",
-            "start broker 4, or start broker 5, or restore the network to the controllers; ",
+            "broker 4 (not registered) and broker 5 (fenced)",
+            "start broker 4, or start broker 5, or restore the network to the controllers. ",
         ),
         (
             partition(0, -1, (2,))._replace(offline_replicas=(2,)),
-            "broker 2 with an offline disk",
+            "broker 2 (offline disk)",
             "find the offline directory of broker 2 with kctl brokers log-dirs, repair its disk, and restart broker 2"
-            "; ",
+            ". ",
         ),
         (
             partition(0, -1, (1, 2, 3)),
-            "brokers 1, 2 and 3 in sync and up, but not elected",
-            "look for the election in the log of the active controller (kctl cluster quorum); ",
+            "brokers 1, 2 and 3 (in sync and up, but not elected)",
+            "search the log of the active controller for the election (kctl cluster quorum). ",
         ),
     ],
 )
@@ -77,5 +79,5 @@ def test_replica_without_a_leader_is_described_by_what_is_known_of_its_broker(
 ) -> None:
     look = Look(WALL_MS, NODES, fenced=(Node(5, "b5", 9092),), topics=topic(info))
     found = next(each for each in diagnose(Looks(look), (Scope.TOPIC,)).findings if each.id == "no-leader")
-    assert found.sentence == f"t-0 has no leader: {reason}"
-    assert found.cure == f"{fix}electing a leader that is not in sync would lose records"
+    assert found.sentence == f"t-0 has no leader: its replicas are on {reason}"
+    assert found.cure == f"{fix}Electing a leader that is not in sync would lose records"

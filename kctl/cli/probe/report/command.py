@@ -65,7 +65,7 @@ def report(
     bad = [one_line(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
     first = f", the first: {bad[0]}" if bad else ""
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
-        hint = "kctl probe --watch --output jsonl >FILE, or --trace-file FILE on any command"
+        hint = "record results with: kctl probe --watch --output jsonl >FILE, or with --trace-file FILE of any command"
         what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
         raise CommandError(
             ExitCode.DATA, f"nothing to report in {counted(len(local) + len(stored), 'file')}: {what}", hint

@@ -100,7 +100,7 @@ def _node(node: NodeStatistics, now_ms: int) -> dict[str, Any]:
 def _of_node(node: NodeStatistics, now_ms: int, cert_warn_ms: int) -> Iterator[tuple[str, str, str]]:
     if node.attempts and not node.ready:
         causes = ", ".join(f"{name} {count}" for name, count in node.errors.items())
-        yield "never-ready", "error", f"none of {node.attempts} attempts succeeded ({causes})"
+        yield "never-ready", "error", f"all {node.attempts} attempts failed ({causes})"
     elif node.expired and node.expired >= EXPIRING_RATE * node.attempts:
         phases = ", ".join(f"{name} {sum(each.expired.values())}" for name, each in node.phases.items() if each.expired)
         yield "expires", "warning", f"{node.expired} of {node.attempts} attempts expired ({phases})"

@@ -16,8 +16,8 @@ from kctl.version import VERSION
 MOST_ROWS = 50
 """Maximum number of rows of a table; JSON has all."""
 EXPLANATION = (
-    "Durations are milliseconds. False expiries: the share of healthy attempts (of --api-timeout: calls) that would "
-    "expire. >=: too many attempts expired to measure more; probe with a longer timeout."
+    "Durations are in milliseconds. False expiries: share of healthy attempts (for --api-timeout: calls) that "
+    "would time out. >=: too many attempts timed out to measure more. Use a longer timeout in the probe."
 )
 
 

@@ -99,19 +99,19 @@ def _piece(match: re.Match[str]) -> str | Field:
         return _field(name)
     if escape is not None:
         if escape not in _ESCAPES:
-            raise ValueError(f"\\{escape} is not an escape; use \\n, \\t, \\r and \\\\")
+            raise ValueError(f"\\{escape} is not an escape: use \\n, \\t, \\r, and \\\\")
         return _ESCAPES[escape]
     if percent == "%":
         return "%"
-    raise ValueError(f"a field is written %{{name}}, a percent sign %%, not %{percent}")
+    raise ValueError(f"unexpected %{percent}: write %{{name}} for a field, and %% for a percent sign")
 
 
 def _field(name: str) -> Field:
     field = FIELDS.get(name)
     if field is None:
         near = nearest_name(name, FIELDS)
-        hint = f"did you mean %{{{near}}}?" if near is not None else f"there are: {', '.join(FIELDS)}"
-        raise ValueError(f"there is no field %{{{name[:40]}}}: {hint}")
+        hint = f"did you mean %{{{near}}}?" if near is not None else f"use {', '.join(FIELDS)}"
+        raise ValueError(f"unknown field %{{{name[:40]}}}: {hint}")
     return field
 
 

@@ -43,37 +43,40 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
     ("text", "says"),
     [
         ("", "stdin: the file is empty"),
-        ("- name: a", "stdin, line 1: the file is not a mapping with topics, acls"),
-        ("{}", "stdin, line 1: there are no topics or acls in it"),
-        ("topic: []", "stdin, line 1: the file has no 'topic'; did you mean topics?"),
-        ("topics: x", "stdin, line 1: topics is 'x', not a list"),
-        ("topics:\n  - partitions: 1", "stdin, line 2: a topic without a name"),
-        ("topics:\n  - name: a/b", "stdin, line 2: 'a/b' is not a valid topic name"),
-        ("topics:\n  - name: [a]", "stdin, line 2: name is a list, not a text"),
-        ("topics:\n  - name: a\n    partitions: 0", "stdin, line 3: partitions is '0', not a number from 1 to"),
-        ("topics:\n  - name: a\n    partitions: 1e3", "stdin, line 3: partitions is '1e3', not a number"),
-        ("topics:\n  - name: a\n    partitions: 99999999999", "stdin, line 3: partitions is '99999999999', not"),
-        ("topics:\n  - name: a\n    replication_factor: 40000", "stdin, line 3: replication_factor is '40000', not"),
-        ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic has no 'replicas'"),
-        ("topics:\n  - name: a\n    configs: [x]", "stdin, line 3: configs is a list, not a mapping"),
-        ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k is a list, not one value"),
+        ("- name: a", "stdin, line 1: the file must be a mapping with topics, acls"),
+        ("{}", "stdin, line 1: no topics or acls found"),
+        ("topic: []", "stdin, line 1: the file cannot have 'topic': did you mean topics?"),
+        ("topics: x", "stdin, line 1: topics must be a list, not 'x'"),
+        ("topics:\n  - partitions: 1", "stdin, line 2: a topic has no name"),
+        ("topics:\n  - name: a/b", "stdin, line 2: invalid topic name 'a/b'"),
+        ("topics:\n  - name: [a]", "stdin, line 2: name must be a string, not a list"),
+        ("topics:\n  - name: a\n    partitions: 0", "stdin, line 3: partitions must be an integer from 1 to"),
+        ("topics:\n  - name: a\n    partitions: 1e3", "stdin, line 3: partitions must be an integer"),
+        ("topics:\n  - name: a\n    partitions: 99999999999", "stdin, line 3: partitions must be an integer"),
+        ("topics:\n  - name: a\n    replication_factor: 40000", "stdin, line 3: replication_factor must be an integer"),
+        ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic cannot have 'replicas'"),
+        (
+            "topics:\n  - name: a\n    configs: [x]",
+            "stdin, line 3: configs must be a mapping of configs to values",
+        ),
+        ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k must be a single value"),
         ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a appears twice"),
-        ("acls:\n  - operation: read", "stdin, line 2: an ACL without principal"),
+        ("acls:\n  - operation: read", "stdin, line 2: an ACL has no principal"),
         (
             "acls:\n  - {principal: ann, operation: read, resource_type: topic, name: t}",
-            "stdin, line 2: 'ann' is not a",
+            "stdin, line 2: invalid principal 'ann'",
         ),
         (
             "acls:\n  - {principal: User:a, operation: eat, resource_type: topic, name: t}",
-            "stdin, line 2: operation is 'eat', not",
+            "stdin, line 2: invalid operation 'eat'",
         ),
         (
             "acls:\n  - {principal: User:a, operation: any, resource_type: topic, name: t}",
-            "stdin, line 2: operation is 'any', not",
+            "stdin, line 2: invalid operation 'any'",
         ),
         (
             "acls:\n  - {principal: User:a, operation: read, resource_type: topic}",
-            "stdin, line 2: an ACL without a",
+            "stdin, line 2: an ACL has no name",
         ),
         ("topics:\n  - &a {name: x}\n  - *a", "stdin, line 2: anchors"),
     ],
@@ -85,7 +88,7 @@ def test_mistake_is_named_by_line(text: str, says: str) -> None:
 
 
 def test_declaration_above_the_largest_size_is_refused() -> None:
-    with pytest.raises(CommandError, match="stdin: it is larger than 67108864 bytes"):
+    with pytest.raises(CommandError, match="stdin: the file is larger than 67108864 bytes"):
         read_declaration("-", io.BytesIO(bytes(LARGEST_FILE_BYTES + 1)))
 
 

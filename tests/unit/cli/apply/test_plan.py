@@ -47,8 +47,8 @@ def test_fewer_partitions_and_other_replication_factors_are_conflicts() -> None:
     plan = make_plan(declared("t", 1, 2), {"t": found()}, prune=False)
     assert plan.changes == []
     assert [text.split(":")[0] for text in plan.conflicts] == [
-        "topic t has 2 partitions, 1 declared",
-        "topic t has replication factor 3, 2 declared",
+        "topic t has 2 partitions, but the file declares 1",
+        "topic t has replication factor 3, but the file declares 2",
     ]
 
 

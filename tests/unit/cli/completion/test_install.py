@@ -70,7 +70,7 @@ def test_somebody_elses_file_stays(tmp_path: Path) -> None:
     path.write_text("complete -c kctl -a mine\n")
     refused = run_in_process("completion", "install", "fish", environ={"HOME": str(tmp_path)})
     assert refused.code == ExitCode.USAGE
-    assert f"{path} exists and was not written by kctl" in refused.stderr
+    assert f"{path} already exists, and kctl did not write it" in refused.stderr
     assert path.read_text() == "complete -c kctl -a mine\n"
     assert run_in_process("completion", "install", "fish", "--force", environ={"HOME": str(tmp_path)}).code == 0
     assert path.read_text() == script(Shell.FISH)
@@ -82,7 +82,7 @@ def test_failed_write_leaves_the_earlier_completion(tmp_path: Path) -> None:
         "completion", "install", "fish", environ={"HOME": str(tmp_path), "XDG_CONFIG_HOME": f"{tmp_path}/taken"}
     )
     assert ended.code == ExitCode.USAGE
-    assert "cannot be written" in ended.stderr
+    assert "cannot write" in ended.stderr
     target = tmp_path / "kctl"
     target.write_text("old Made by")
     with pytest.raises(UnicodeEncodeError):

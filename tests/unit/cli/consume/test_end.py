@@ -16,7 +16,7 @@ from kctl.client.consumer.close import COMMITTING, ENDING, LEAVING
 from kctl.client.errors import KafkaError
 from kctl.client.loop.close import CloseResult
 
-STOPPED = "kctl consume: close stopped at 2000 ms (--close-timeout) in phase "
+STOPPED = "kctl consume: close timed out after 2000ms (--close-timeout) in phase "
 DENIED = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "OffsetCommit")
 
 
@@ -34,14 +34,14 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "classic",
             None,
             ExitCode.CLOSE_TIMEOUT,
-            f"{STOPPED}leave-group; offsets committed: yes; group frees member in 45s\n",
+            f"{STOPPED}leave-group; offsets committed: yes; the group removes this member in 45s\n",
         ),
         (
             _closed(False, False, COMMITTING, 2000),
             "consumer",
             None,
             ExitCode.CLOSE_TIMEOUT,
-            f"{STOPPED}commit; offsets committed: no; group frees member after its session timeout\n",
+            f"{STOPPED}commit; offsets committed: no; the group removes this member after its session timeout\n",
         ),
         (
             _closed(None, None, ENDING, 2000),
@@ -55,15 +55,15 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "classic",
             DENIED,
             ExitCode.NOT_AUTHORIZED,
-            f"kctl consume: the last offsets are not committed: {DENIED}\n"
-            "hint: the principal of this connection needs an ACL for that\n",
+            f"kctl consume: the last offsets were not committed: {DENIED}\n"
+            "hint: create an ACL for the principal of this connection\n",
         ),
         (
             _closed(False, True, None, 5),
             "classic",
             None,
             ExitCode.UNEXPECTED,
-            "kctl consume: the last offsets are not committed: there was no time\n",
+            "kctl consume: the last offsets were not committed: kctl had no time to commit them\n",
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> No
     assert _told(_closed(True, False, LEAVING, 0), "classic", None, close_ms=0) == (
         ExitCode.CLOSE_TIMEOUT,
         "kctl consume: closed without waiting for the response to leave-group (--close-timeout 0s); "
-        "offsets committed: yes; group frees member in 45s\n",
+        "offsets committed: yes; the group removes this member in 45s\n",
     )
 
 

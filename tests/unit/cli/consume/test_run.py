@@ -298,7 +298,7 @@ def test_a_rest_ends_well_and_says_so() -> None:
     run.reading.follow()
     assert run.consumer.clock.now_ms() == 3000
     assert run.stderr.getvalue().splitlines()[-1] == (
-        "kctl consume: no record for 3s (--idle-timeout): at the end of the partition"
+        "kctl consume: no records for 3s (--idle-timeout): at the end of the partition"
     )
 
 
@@ -306,7 +306,7 @@ def test_a_rest_for_a_fault_is_no_good_end() -> None:
     run = Run({T0: 9}, limits=Limits(idle_ms=1300))
     run.start(with_ends=False)
     run.consumer.reasons = [{T0: GONE}]
-    with pytest.raises(CommandError, match="no record for 1s300ms") as e:
+    with pytest.raises(CommandError, match="no records for 1s300ms") as e:
         run.reading.follow()
     assert e.value.code is ExitCode.REFUSED
     assert run.consumer.clock.now_ms() == 1300
@@ -323,7 +323,7 @@ def test_filter_that_matches_nothing_is_reported() -> None:
         return original(timeout)
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # data comes slowly
-    assert run.for_polls(20) == "kctl consume: waiting: no record read so far matches --grep or --jq\n"
+    assert run.for_polls(20) == "kctl consume: waiting: no record so far matches --grep or --jq\n"
     assert run.stdout.getvalue() == b""
 
 
@@ -331,7 +331,8 @@ def test_an_offset_that_was_reset_is_told() -> None:
     run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
     run.start(with_ends=False)
     assert run.for_polls(4) == (
-        "kctl consume: t-0 has no offset 2 any more; continuing at 50, 48 offsets are gone (auto.offset.reset=latest)\n"
+        "kctl consume: offset 2 of t-0 no longer exists: continuing at 50 (auto.offset.reset=latest), 48 offsets were "
+        "lost\n"
     )
 
 
@@ -349,4 +350,4 @@ def test_an_offset_that_was_reset_to_the_end_is_told_though_nothing_comes() -> N
         return chunk
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # the position moves while nothing comes
-    assert "t-0 has no offset 2 any more; continuing at 70" in run.for_polls(5)
+    assert "offset 2 of t-0 no longer exists: continuing at 70" in run.for_polls(5)

@@ -30,7 +30,7 @@ ALONE = WaitReason(WaitKind.NO_SHARE, "no partition for this member")
         ([GONE] * 5, WaitingWords("t-0, t-1, t-2 and 2 more: node 1 is gone", True, CAUSE)),
         (
             [GONE._replace(text=f"gone {at}") for at in range(6)],
-            WaitingWords("t-0: gone 0; t-1: gone 1; t-2: gone 2; t-3: gone 3; 2 more reasons", True, CAUSE),
+            WaitingWords("t-0: gone 0; t-1: gone 1; t-2: gone 2; t-3: gone 3; and 2 more reasons", True, CAUSE),
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_partitions_nodes_and_offsets_are_no_figures() -> None:
 
 
 def test_new_partition_is_left_out_while_grep_matches_nothing() -> None:
-    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record read so far matches --grep or --jq"
+    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record so far matches --grep or --jq"
 
 
 SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, started_at_ms=10_000)

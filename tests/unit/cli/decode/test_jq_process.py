@@ -87,5 +87,5 @@ def test_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_program_that_needs_too_much_memory_is_ended() -> None:
     program = 'if . == 1 then reduce range(40) as $i ("0123456789abcdef"; . + .) | length else . end'
     failed, other = JqProcess(program, is_ascii=False).run([b"1", b"2"])
-    assert failed == JqFailure(f"the program needs more than {jq_process.MOST_BYTES >> 20} MiB")
+    assert failed == JqFailure(f"the program needs more than {jq_process.MOST_BYTES >> 20} MiB of memory")
     assert other == b"2\n"

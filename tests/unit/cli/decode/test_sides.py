@@ -24,10 +24,10 @@ def test_value_that_is_too_deep_for_json_is_printed_raw_and_counted_once() -> No
     values = side(said, is_strict=False)
     assert (values.json(DEEP), values.json(DEEP), values.peek(DEEP)) == (None, None, None)
     assert values.failed == 1
-    assert said == ["a value cannot be decoded and is printed raw: the value is nested too deeply"]
+    assert said == ["cannot decode a value, printing it raw: the value is nested too deeply"]
     assert values.json(b'"\\ud800"') == b'"\\ud800"'
 
 
 def test_value_that_is_too_deep_for_json_ends_a_strict_run() -> None:
-    with pytest.raises(FieldError, match="a value cannot be decoded: the value is nested too deeply"):
+    with pytest.raises(FieldError, match="cannot decode a value: the value is nested too deeply"):
         side([], is_strict=True).json(DEEP)

@@ -96,7 +96,7 @@ def test_greps() -> None:
     ("options", "problem"),
     [
         ({"template": "%q"}, "unknown verb %q"),
-        ({"greps": ("(",)}, "not a pattern"),
+        ({"greps": ("(",)}, "invalid regular expression"),
         ({"null": "\\q"}, "unknown escape"),
         ({"template": "%v", "output": Output.CSV}, "--format and --output csv cannot be combined"),
         ({"output": Output.TABLE}, "--output table: this command offers jsonl, csv, raw, hex, base64"),

@@ -68,12 +68,12 @@ def test_all_have_to_hold() -> None:
 @pytest.mark.parametrize(
     ("grep", "problem", "caret"),
     [
-        ("v:a(b", "not a pattern: missing ), unterminated subpattern", "   ^"),
-        ("!v:é(b", "not a pattern: missing ), unterminated subpattern", "    ^"),
-        ("*", "not a pattern: nothing to repeat", "^"),
-        ("h:kind", "h: needs a header's name and a pattern", "  ^"),
-        ("h:k=[", "not a pattern: unterminated character set", "    ^"),
-        ("k:a{99999999999}", "not a pattern: the repetition number is too large", "  ^"),
+        ("v:a(b", "invalid regular expression: missing ), unterminated subpattern", "   ^"),
+        ("!v:é(b", "invalid regular expression: missing ), unterminated subpattern", "    ^"),
+        ("*", "invalid regular expression: nothing to repeat", "^"),
+        ("h:kind", "h: needs a header name and a pattern", "  ^"),
+        ("h:k=[", "invalid regular expression: unterminated character set", "    ^"),
+        ("k:a{99999999999}", "invalid regular expression: the repetition number is too large", "  ^"),
     ],
 )
 def test_points_at_what_it_does_not_understand(grep: str, problem: str, caret: str) -> None:

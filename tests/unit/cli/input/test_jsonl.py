@@ -70,10 +70,10 @@ def test_field_left_out_is_none() -> None:
     ("line", "words"),
     [
         ("{", "not valid JSON: expecting property name"),
-        ('{"value":1}', '"value": must be text, null or {"base64":"..."}, not 1'),
+        ('{"value":1}', '"value": must be a string, null, or {"base64":"..."}, not 1'),
         ('{"value":"\\ud800"}', "half of a surrogate pair"),
         ('{"value":{"base64":"x"}}', "not valid base64"),
-        ('{"value":{"base64":"eA==","x":1}}', "must be text"),
+        ('{"value":{"base64":"eA==","x":1}}', "must be a string"),
         ('{"vaule":"x"}', 'unknown field "vaule"; did you mean value?'),
         ('{"key":"x"}', '"value" is missing: null is a tombstone'),
         ('{"value":"x","value":"y"}', '"value" appears twice'),
@@ -86,8 +86,8 @@ def test_field_left_out_is_none() -> None:
         ('{"value":"x","topic":""}', '"topic" must be a name'),
         ('{"value":"x","headers":{}}', '"headers" must be [[name, value], ...]'),
         ('{"value":"x","headers":[["a"]]}', '"headers"[0] must be [name, value], not ["a"]'),
-        ('{"value":"x","headers":[["a","b"],[null,"b"]]}', '"headers"[1]: a header has a name'),
-        ('["value"]', "a record is an object"),
+        ('{"value":"x","headers":[["a","b"],[null,"b"]]}', '"headers"[1]: a header needs a name'),
+        ('["value"]', "a record must be an object"),
         ("[" * (3000 if sys.version_info < (3, 12) else 75_000), "unsupported JSON"),
     ],
 )

@@ -33,11 +33,11 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("", "the file is empty"),
-        ("[" * 100_000, "it is not JSON"),
-        (b"\xff{}", "it is not JSON"),
-        ("[]", 'it has no list "partitions"'),
-        ('{"partitions": 3}', 'it has no list "partitions"'),
-        ('{"version": 2, "partitions": []}', "its version is 2, and only 1 is known"),
+        ("[" * 100_000, "not JSON"),
+        (b"\xff{}", "not JSON"),
+        ("[]", 'the list "partitions" is missing'),
+        ('{"partitions": 3}', 'the list "partitions" is missing'),
+        ('{"version": 2, "partitions": []}', "version 2 is not supported: use 1"),
         ('{"partitions": [1]}', "partitions[0]: expected an object"),
         ({"topic": 1}, "partitions[0]: 1 is not a topic"),
         ({"topic": "x" * 250}, "is not a topic"),
@@ -52,7 +52,7 @@ def test_plan_that_is_written_is_read(tmp_path: Path) -> None:
         ({"log_dirs": 5}, "partitions[0]: 5 is not a list of log_dirs"),
         ({"topic": "\ud800"}, "partitions[0]: '\\ud800' is not a topic"),
         ({"topic": "a\x1b[31m"}, "partitions[0]: 'a\\x1b[31m' is not a topic"),
-        (f'{{"version": "{"x" * 100}", "partitions": []}}', f"its version is '{'x' * 79}, and only 1 is known"),
+        (f'{{"version": "{"x" * 100}", "partitions": []}}', f"version '{'x' * 79} is not supported: use 1"),
     ],
 )
 def test_mistake_is_named_with_its_place(text: object, says: str, tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ def test_a_time_that_depends_on_the_present_is_said_as_an_instant(given: str, sa
     ended = run_in_process(*arguments, clock=ManualClock(wall_ms=AT_MS))
     assert ended.code == ExitCode.USAGE
     assert "--offset of all partitions ends at 1, before it begins at 3" in ended.stderr
-    line = f"kctl pipeline: --since {given} is --since {said} in this run; to continue it, give that time\n"
+    line = f"kctl pipeline: --since {given} means --since {said} in this run. To continue this run, use that time\n"
     assert (line in ended.stderr) == bool(said)
-    assert ("to continue it" in ended.stderr) == bool(said)
+    assert ("To continue this run" in ended.stderr) == bool(said)
     if said:
         again = run_in_process(*arguments[:-3], said, *refused, clock=ManualClock(wall_ms=AT_MS + 5000))
-        assert "to continue it" not in again.stderr
+        assert "To continue this run" not in again.stderr
 
 
 def test_a_named_replay_takes_no_time_that_depends_on_the_present() -> None:
@@ -32,6 +32,6 @@ def test_a_named_replay_takes_no_time_that_depends_on_the_present() -> None:
     arguments = ("pipeline", "replay", "t", "--to-topic", "u", "-b", "127.0.0.1:1", "--name", "n", "--offset", "3:1")
     ended = run_in_process(*arguments, "--until", "-1h", clock=ManualClock(wall_ms=AT_MS))
     assert ended.code == ExitCode.USAGE
-    assert f"--until -1h is another time in each run of --name: give --until {AT_MS - 3_600_000}." in ended.stderr
+    assert f"--until -1h changes with each run of --name: use --until {AT_MS - 3_600_000}." in ended.stderr
     given = run_in_process(*arguments, "--until", str(AT_MS), clock=ManualClock(wall_ms=AT_MS))
     assert "--offset of all partitions ends at 1, before it begins at 3" in given.stderr

@@ -27,7 +27,7 @@ def test_a_secret_is_a_reference_to_where_it_was_found(tmp_path: Path) -> None:
 
 def test_a_secret_that_workers_cannot_find_is_refused_and_not_repeated() -> None:
     settings = {"ssl.key.password": Setting("canary", "profile work")}
-    with pytest.raises(CommandError, match=r"ssl.key.password of profile work exists on this machine only") as caught:
+    with pytest.raises(CommandError, match=r"ssl.key.password of profile work on the workers") as caught:
         task_properties(settings, is_local=False)
     assert caught.value.code is ExitCode.USAGE
     assert "canary" not in f"{caught.value} {caught.value.hint}"

@@ -72,7 +72,7 @@ def test_use(user: User) -> None:
     assert user.profile("use", "--none").code == 0
     ended = user.profile("show")
     assert (ended.code, ended.stdout) == (0, b"")
-    assert "no profile is chosen" in ended.stderr
+    assert "no profile selected" in ended.stderr
     for arguments in (("use",), ("use", "dev", "--none"), ("use", "nobody")):
         assert user.profile(*arguments).code == 2
     assert "$KCTL_PROFILE is set and takes precedence" in user.profile("use", "dev", KCTL_PROFILE="prod").stderr
@@ -192,7 +192,7 @@ def test_delete_of_the_current_profile_says_that_there_is_none_any_more(user: Us
         user.profile("create", name, "-b", "a:1")
     assert user.profile("delete", "b").stderr.count("\n") == 1
     assert user.profile("delete", "a").stderr.splitlines()[1:] == [
-        "kctl profile: no profile is the current one now: kctl profile use PROFILE chooses one"
+        "kctl profile: no profile is current now. Choose one with: kctl profile use PROFILE"
     ]
     assert user.profile("delete", "c").stderr.count("\n") == 1, "there was none before"
 
@@ -267,11 +267,11 @@ def test_a_login_that_cannot_be_read_is_hidden_whole(user: User) -> None:
 
 def test_secrets_that_others_may_read_are_noted_by_every_call(user: User) -> None:
     user.write(f'[profiles.p]\nssl.key.password = "{CANARY}"\n[profiles.q]\nssl.key.password = "${{env:X}}"\n')
-    assert "others may read" not in user.profile("show", "p").stderr
+    assert "other users can read" not in user.profile("show", "p").stderr
     user.file.chmod(0o640)
-    assert f"note: others may read the secrets in {user.file}" in user.profile("show", "p").stderr
-    assert "others may read" not in user.profile("show", "p", "-q").stderr
-    assert "others may read" not in user.profile("show", "q").stderr
+    assert f"note: other users can read the secrets in {user.file}" in user.profile("show", "p").stderr
+    assert "other users can read" not in user.profile("show", "p", "-q").stderr
+    assert "other users can read" not in user.profile("show", "q").stderr
 
 
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
@@ -297,7 +297,7 @@ def test_projects(user: User) -> None:
     for arguments in (("show", "p"), ("show", "-C", "p"), ("export", "p", "--with-secrets")):
         ended = user.profile(*arguments)
         assert (ended.code, ended.stdout) == (2, b"")
-        assert f"{user.project} is not trusted, or was changed since" in ended.stderr
+        assert f"{user.project} is not trusted, or it or a project file" in ended.stderr
     assert user.kctl("topics", "list", "-C", "p").code == 2
     assert not (user.folder / "ran").exists()
     assert "is not trusted" in user.profile("list").stderr

@@ -58,7 +58,7 @@ def test_nothing_to_say(scenario: Scenario) -> None:
         ("key.serializer", "x", "note", "ignored: keys are bytes here"),
         ("client.id", "${env:NOT_THERE}", "warning", "the variable is not set now"),
         ("client.id", "${file:none}", "error", "cannot be read: No such file or directory"),
-        ("client.id", "${cmd:no-such-program x}", "warning", "there is no program no-such-program"),
+        ("client.id", "${cmd:no-such-program x}", "warning", "program no-such-program not found"),
         ("sasl.oauthbearer.token.file", "/none/token", "error", "/none/token cannot be read"),
         ("ssl.keystore.location", "/none/k.pem", "error", "/none/k.pem cannot be read"),
     ],
@@ -79,7 +79,7 @@ def test_single_properties(scenario: Scenario, key: str, value: str, level: str,
         ({"request.timeout.ms": "9", "default.api.timeout.ms": "8"}, "warning", "request.timeout.ms", "never reached"),
         ({"enable.idempotence": "true", "acks": "1"}, "error", "enable.idempotence", "contradict"),
         ({"security.protocol": "SASL_SSL"}, "error", "sasl.mechanism", "sasl.mechanism is not set"),
-        ({"ssl.key.password": "${env:A}"}, "warning", "ssl.key.password", "does nothing: security.protocol=PLAINTEXT"),
+        ({"ssl.key.password": "${env:A}"}, "warning", "ssl.key.password", "has no effect: security.protocol=PLAINTEXT"),
         ({"sasl.mechanism": "PLAIN"}, "warning", "sasl.mechanism", "has no SASL"),
         ({"bootstrap.servers": "zk:2181"}, "warning", "bootstrap.servers", "zk:2181: the port of ZooKeeper"),
         ({"bootstrap.servers": "b:9093"}, "warning", "bootstrap.servers", "b:9093: usually a TLS port"),
@@ -124,9 +124,9 @@ def test_who_may_read_and_write(scenario: Scenario) -> None:
     found = scenario.check(secret, mode=0o644)
     assert [each[:2] for each in found] == [("warning", "ssl.truststore.password")]
     assert "chmod 600" in found[0][2]
-    assert "a project's file" in scenario.check(secret, project=True)[0][2]
+    assert "the project file" in scenario.check(secret, project=True)[0][2]
     assert scenario.check({**secret, "ssl.truststore.password": "${env:P}"}, mode=0o644, P="x") == []
-    assert "may be written by everybody" in scenario.check({}, mode=0o602)[0][2]
+    assert "is writable by all users" in scenario.check({}, mode=0o602)[0][2]
 
 
 def test_key_files_are_tried(scenario: Scenario) -> None:

@@ -118,7 +118,7 @@ def test_other_layouts_are_edited_or_refused_but_never_damaged(text: str) -> Non
 
 def test_several_values_in_one_inline_table_are_left_to_their_author() -> None:
     text = '[profiles]\na = {"client.id" = "x", acks = "1"}\n'
-    with pytest.raises(ConfigError, match="f has a layout that kctl does not change"):
+    with pytest.raises(ConfigError, match="cannot change f, because of its layout"):
         put_profile(text, "a", {"client.id": "y", "acks": "1"}, "f")
 
 

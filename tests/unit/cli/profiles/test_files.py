@@ -39,12 +39,12 @@ def test_kinds_of_values() -> None:
         (b"[profiles.a]\n" + b"a." * 100_000 + b"a = 1", f"f line 2: more than {MOST_DOTS} dots in a line"),
         (b"[profiles.a" + b".a" * 490 + b"]\n" + b"a." * 490 + b"a = 1", "f: profile a: nested too deeply"),
         (b"profile = 1\n", "f: 'profile' is not allowed there"),
-        (b"current = 1\n", "f: current is the name"),
-        (b"profiles = 1\n", "f: each profile is a table"),
-        (b"[profiles]\na = 1\n", "f: each profile is a table"),
-        (b"[profiles.a]\nx = 1.5\n", "f: profile a: x must be a text"),
-        (b"[profiles.a]\nx = [1]\n", "f: profile a: x must be a text"),
-        (b"[profiles.a]\nx = 2020-01-01\n", "f: profile a: x must be a text"),
+        (b"current = 1\n", "f: current must be the name"),
+        (b"profiles = 1\n", "f: each profile must be a table"),
+        (b"[profiles]\na = 1\n", "f: each profile must be a table"),
+        (b"[profiles.a]\nx = 1.5\n", "f: profile a: x must be a string"),
+        (b"[profiles.a]\nx = [1]\n", "f: profile a: x must be a string"),
+        (b"[profiles.a]\nx = 2020-01-01\n", "f: profile a: x must be a string"),
     ],
 )
 def test_broken(raw: bytes, said: str) -> None:
@@ -62,7 +62,7 @@ def test_no_file_is_no_profile_and_no_error(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
         read_profile_file(tmp_path)
-    with pytest.raises(ConfigError, match=f"more than the {LARGEST_FILE_BYTES}"):
+    with pytest.raises(ConfigError, match=f"limit of {LARGEST_FILE_BYTES}"):
         read_profile_file(Path("/dev/zero"))
 
 

@@ -109,7 +109,7 @@ def test_a_full_disk_ends_the_trace_and_not_the_command() -> None:
     file = TraceFile(Path("/dev/full"), ManualClock(), said.append)
     file.on_event(EVENTS[0])
     file.finish()
-    assert said == ["note: --trace-file /dev/full: not whole: No space left on device"]
+    assert said == ["note: --trace-file /dev/full is incomplete: No space left on device"]
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_dead_and_failing_nodes_are_found(tmp_path: Path) -> None:
     found = report(tmp_path)
     assert findings(found) == [("never-ready", "berlin", "dead:9092"), ("expires", "berlin", "down:9092")]
     assert [each.text for each in found.findings] == [
-        "none of 4000 attempts succeeded (ConnectTimeout 4000)",
+        "all 4000 attempts failed (ConnectTimeout 4000)",
         "100 of 4000 attempts expired (tcp 100)",
     ]
     connect = found.timeouts["berlin"].connect

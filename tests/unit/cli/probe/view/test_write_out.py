@@ -50,9 +50,9 @@ def test_every_field_can_be_asked_of_every_address(name: str) -> None:
     ("template", "words"),
     [
         ("%{hots}", "did you mean %{host}?"),
-        ("%{}", "there are: host, port"),
-        ("%h", "not %h"),
-        ("50%", "a percent sign %%"),
+        ("%{}", "use host, port"),
+        ("%h", "unexpected %h"),
+        ("50%", "%% for a percent sign"),
         ("\\q", "not an escape"),
         ("x" * 20_000, "too long"),
     ],
