@@ -178,4 +178,4 @@ def test_doctor_that_sees_nothing_names_its_principal_and_is_not_green(user: str
         ended = kctl("doctor", "-b", served.bootstrap, *words, environ=environ)
     who = "User:ANONYMOUS" if user is None else f"user {user}"
     assert ended.code == ExitCode.PARTIAL_FAILURE, ended
-    assert f"kctl doctor: {who} sees 0 topics and 0 groups, so topics and groups were not checked\n" in ended.stderr
+    assert f"kctl doctor: {who} sees 0 topics and 0 groups, so they were not checked\n" in ended.stderr

@@ -111,7 +111,7 @@ def test_why_of_cluster_whose_topics_are_hidden_is_incomplete(monkeypatch: pytes
     def use(run: Callable[..., Ended]) -> None:
         ended = run("why cluster")
         assert ended.code == ExitCode.PARTIAL_FAILURE
-        assert f"kctl why: {WHO} sees 0 topics: nothing about them was checked\n" in ended.stderr
+        assert f"kctl why: {WHO} sees 0 topics, so they were not checked\n" in ended.stderr
 
     hide(monkeypatch, [TOPIC], use)
 
