@@ -67,6 +67,11 @@ class ConfigValue(NamedTuple):
     def is_set(self) -> bool:
         return self.value != "" and CONFIG_SOURCES.get(self.source) != "DEFAULT_CONFIG"
 
+    @property
+    def is_default_of_brokers(self) -> bool:
+        """True if the cluster-wide default of brokers sets the value."""
+        return CONFIG_SOURCES.get(self.source) == "DYNAMIC_DEFAULT_BROKER_CONFIG"
+
 
 class GroupLook(NamedTuple):
     """Group and its committed offsets; None for partitions without one."""

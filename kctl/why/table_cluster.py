@@ -165,10 +165,10 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeConfigs", "ListPartitionReassignments"),
         subject="{where}",
-        sentence="replication is still throttled on {where} ({what}), but no reassignment is in progress",
-        leads_to="Replicas that fall behind may never catch up at this rate.",
+        sentence="{where} still has {what}, but no reassignment is in progress",
+        leads_to="Throttled replicas that fall behind may never catch up.",
         show="kctl configs show {kind} {name} --changed",
-        cure="kctl configs unset {kind} {name} {leader} {follower}",
+        cure="{fix}",
     ),
     FindingKind(
         id="producer-fenced",

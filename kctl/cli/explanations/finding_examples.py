@@ -68,7 +68,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "leader-skew": {"partitions": "60 partitions"},
     "throttle-left-behind": {
         "where": "topic orders", "what": "leader.replication.throttled.replicas=2:1", "name": "orders",
-        "leader": "leader.replication.throttled.replicas",
+        "fix": "kctl configs unset topic orders leader.replication.throttled.replicas",
     },
     "producer-fenced": {"what": "its epoch rose 3 times", "before": 4},
     "duplicate-instance-id": {"what": "belonged to worker-1 on 10.0.0.7, and 10s later to worker-2 on 10.0.0.8"},

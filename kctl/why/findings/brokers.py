@@ -121,25 +121,34 @@ def _throttled(look: Look) -> Iterator[Finding]:
 def _left_behind(look: Look) -> Iterator[Finding]:
     if look.moving is None or look.moving:
         return
-    of_brokers = {str(each): look.broker_configs[each] for each in look.throttled_brokers}
-    of_topics = {each: look.topic_configs[each] for each in look.throttled_topics}
-    for kind, configs, keys in (("broker", of_brokers, THROTTLE_RATES), ("topic", of_topics, THROTTLE_LISTS)):
-        for name, of_one in configs.items():
-            found = {key: of_one[key].value for key in keys if key in of_one and of_one[key].is_set}
-            yield _throttle_left(kind, name, keys, found)
+    defaults: dict[str, str] = {}
+    for node_id in look.throttled_brokers:
+        configs = look.broker_configs[node_id]
+        found = {key: configs[key] for key in THROTTLE_RATES if key in configs and configs[key].is_set}
+        shared = {key: each.value for key, each in found.items() if each.is_default_of_brokers}
+        if shared and not defaults:
+            defaults = shared
+            yield _throttle_left("broker", str(node_id), "broker-defaults", shared)
+        own = {key: each.value for key, each in found.items() if key not in shared}
+        if own:
+            yield _throttle_left("broker", str(node_id), f"broker {node_id}", own)
+    for name in look.throttled_topics:
+        configs = look.topic_configs[name]
+        lists = {key: configs[key].value for key in THROTTLE_LISTS if key in configs and configs[key].is_set}
+        yield _throttle_left("topic", name, f"topic {name}", lists)
 
 
-def _throttle_left(kind: str, name: str, keys: tuple[str, ...], found: dict[str, str]) -> Finding:
+def _throttle_left(kind: str, name: str, where: str, found: dict[str, str]) -> Finding:
+    resource = where if where == "broker-defaults" else fill_command("{kind} {name}", {"kind": kind, "name": name})
     return FINDINGS["throttle-left-behind"].found(
         {
-            "where": f"{kind} {name}",
+            "where": where,
             "kind": kind,
             "name": name,
             "what": ", ".join(f"{key}={value}" for key, value in found.items()),
-            "follower": keys[0],
-            "leader": keys[1],
+            "fix": f"kctl configs unset {resource} {' '.join(found)}",
         },
-        [Evidence("DescribeConfigs", f"{kind} {name}", dict(found))],
+        [Evidence("DescribeConfigs", where, dict(found))],
     )
 
 

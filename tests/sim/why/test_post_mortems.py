@@ -250,7 +250,7 @@ def test_transaction_whose_marker_is_lost_is_aborted_by_the_fix(story: Live) -> 
 @incident(
     "why cluster",
     "throttle-left-behind",
-    "replication is still throttled on broker 1",
+    "broker 1 still has follower.replication.throttled.rate=1000, leader.replication.throttled.rate=1000",
     fix="kctl configs unset broker 1 ",
 )
 def test_throttle_that_a_move_has_left_is_removed_by_the_fix(story: Live) -> Steps:

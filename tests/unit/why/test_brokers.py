@@ -5,7 +5,7 @@ import pytest
 from kctl.client.admin import LogDir, MetadataView, QuorumDescription, QuorumReplica
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import PartitionInfo, TopicInfo, TopicPartition
-from kctl.why import Look
+from kctl.why import Look, Looks, Scope, diagnose
 from kctl.why.gathering.topics import Leaders
 from kctl.why.look import ConfigValue
 from tests.unit.why.looks import NODES, WALL_MS, found, found_once, partition, topic
@@ -151,18 +151,24 @@ def test_leaders_on_one_broker_are_found() -> None:
     assert found(Look(WALL_MS, NODES, topics=even)) == {}
 
 
+def test_throttle_in_the_defaults_of_brokers_is_found_once_and_removed_there() -> None:
+    rate = {"leader.replication.throttled.rate": ConfigValue("1000", 3)}
+    look = Look(WALL_MS, NODES, broker_configs={1: rate, 2: rate}, moving=frozenset())
+    [finding] = [each for each in diagnose(Looks(look), tuple(Scope)).findings if each.id == "throttle-left-behind"]
+    assert finding.subject == "broker-defaults"
+    assert finding.cure == "kctl configs unset broker-defaults leader.replication.throttled.rate"
+    assert finding.show == "kctl configs show broker 1 --changed"
+
+
 def test_throttle_without_a_move_is_left_behind() -> None:
     rate = {2: {"leader.replication.throttled.rate": ConfigValue("1000", 2)}}
     replicas = {"t": {"leader.replication.throttled.replicas": ConfigValue("0:1", 1)}, "u": {}}
     look = Look(WALL_MS, NODES, broker_configs=rate, topic_configs=replicas, moving=frozenset())
     [finding] = [each for each in found(look).values() if each.id == "throttle-left-behind"]
     assert finding.sentence == (
-        "replication is still throttled on topic t (leader.replication.throttled.replicas=0:1), but no reassignment is "
-        "in progress"
+        "topic t still has leader.replication.throttled.replicas=0:1, but no reassignment is in progress"
     )
-    assert finding.cure == (
-        "kctl configs unset topic t leader.replication.throttled.replicas follower.replication.throttled.replicas"
-    )
+    assert finding.cure == "kctl configs unset topic t leader.replication.throttled.replicas"
     for moving in (None, frozenset({TopicPartition("t", 0)})):
         assert found(look._replace(moving=moving)) == {}
     empty = {"t": {"leader.replication.throttled.replicas": ConfigValue("", 1)}}
