@@ -1,1 +1,1 @@
-"""The command line: one module for each command, and shared parts. The client does not depend on it."""
+"""The command line. `kctl.client` does not import it."""

@@ -18,8 +18,8 @@ class AbsentBroker(NamedTuple):
     """A fenced or unregistered broker.
 
     Attributes:
-        node: None if it is not registered.
-        replicas: number in the topics that this client may describe.
+        node: address of a fenced broker; None if the broker is not registered.
+        replicas: number of its replicas in topics that this client may describe.
     """
 
     node_id: int
@@ -41,7 +41,10 @@ class AbsentBroker(NamedTuple):
 
 
 def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> list[AbsentBroker]:
-    """Return absent brokers by ID; `replicas` has the broker of each replica in the cluster."""
+    """Return the absent brokers, sorted by ID.
+
+    Args: replicas: the broker ID of each replica in the cluster.
+    """
     has = Counter(replicas)
     fenced = {node.node_id: node for node in described.fenced_nodes}
     absent = (has.keys() | fenced.keys()) - {node.node_id for node in described.nodes}
@@ -49,7 +52,7 @@ def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> li
 
 
 def find_absent(admin: Admin, described: ClusterDescription) -> list[AbsentBroker]:
-    """Return absent brokers by ID. Raises: KafkaError: topics cannot be listed."""
+    """Return the absent brokers, sorted by ID. Raises: KafkaError: topics cannot be listed."""
     topics = admin.list_topics(include_internal=True).values()
     return absent_brokers(
         described, [each for of in topics for info in of.partitions.values() for each in info.replicas]

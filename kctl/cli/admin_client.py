@@ -1,4 +1,4 @@
-"""The admin client of a command, from its settings."""
+"""Admin clients of commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from kctl.client.events import Event, EventSink, ignore_events
 
 @contextmanager
 def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admin]:
-    """Return an admin client. Each call has its own API timeout, unless `Admin.within` bounds several.
+    """Yield an admin client. Each call has its own API timeout, except calls inside `Admin.within`.
 
     Args: also: a second receiver of the events.
     """
@@ -28,19 +28,19 @@ def open_admin(common: Common, also: EventSink = ignore_events) -> Iterator[Admi
 
 
 def half_of_rest_s(admin: Admin) -> float:
-    """Return half of the remaining API timeout, for requests that others follow."""
+    """Return half of the remaining API timeout in seconds, so that later requests have time left."""
     return admin.remaining_ms() / 2000
 
 
 @contextmanager
 def admin_of(common: Common) -> Iterator[Admin]:
-    """Return an admin client whose calls share one API timeout."""
+    """Yield an admin client whose calls share one API timeout."""
     with open_admin(common) as admin, admin.within():
         yield admin
 
 
 def principal_text(config: AdminConfig) -> str:
-    """Return the principal of this client in words, as far as the configuration shows it."""
+    """Return the principal of this client in words. The configuration does not always contain its name."""
     if config.uses_sasl:
         from kctl.client.security import read_jaas  # wanted by this message alone
 
@@ -51,10 +51,10 @@ def principal_text(config: AdminConfig) -> str:
 
 
 def nothing_found(admin: Admin, what: str) -> str:
-    """Return the notice of an empty list, which may be due to missing permissions."""
+    """Return the notice for an empty list, which may be due to missing permissions."""
     return f"no {what} found: brokers list only {what} that {principal_text(admin.config)} may describe"
 
 
 def no_offsets_found(admin: Admin) -> str:
-    """Return that a group has no committed offsets, which may be due to missing permissions."""
+    """Return the text for a group without committed offsets, which may be due to missing permissions."""
     return f"no committed offsets in topics that {principal_text(admin.config)} may describe"

@@ -1,9 +1,9 @@
-"""Alarms: functions that run in the main thread at an instant, whatever it is doing.
+"""Alarms: functions that the main thread runs at a set time, even during other work.
 
-The timer of the process is set to the earliest pending alarm. Windows has no timer: alarms never fire.
+The process timer is set to the earliest pending alarm. Windows has no timer, so alarms never fire.
 
 Python drops exceptions of signal handlers in callbacks of weak references, in finalizers, and during constant folding
-by the compiler. `Insistence` repeats them until one is not dropped.
+by the compiler. `Insistence` raises them again until one is not dropped.
 """
 
 import weakref
@@ -29,7 +29,7 @@ _pending: "list[Alarm]" = []
 class Alarm:
     """A pending alarm, which fires once. Only the main thread may set alarms.
 
-    Args: act: its exceptions are raised in the main thread, at any point.
+    Args: act: called with the current frame. Its exceptions are raised in the main thread, at any point.
     """
 
     def __init__(self, after_ms: int, act: Act) -> None:
@@ -39,7 +39,7 @@ class Alarm:
         _set_timer()
 
     def cancel(self) -> None:
-        """Cancel the alarm; no effect if it has fired."""
+        """Cancel the alarm, unless it has fired."""
         with suppress(ValueError):
             _pending.remove(self)
         _set_timer()
@@ -51,7 +51,7 @@ def cancel_all() -> None:
 
 
 def _set_timer() -> None:
-    """Set the timer to the first alarm; repeat if a signal handler adds an earlier one."""
+    """Set the timer to the earliest alarm. Repeat this if a signal handler adds an earlier alarm during the call."""
     if not HAS_TIMER:
         return
     handle_alarm(_on_alarm)
@@ -63,7 +63,6 @@ def _set_timer() -> None:
 
 
 def _on_alarm(_number: int, frame: FrameType | None) -> None:
-    """Fire one due alarm; the timer fires again for others."""
     now_ms = _clock.now_ms()
     due = next((alarm for alarm in _pending if alarm.at_ms <= now_ms), None)
     try:
@@ -83,9 +82,9 @@ E = TypeVar("E", bound=RaisedByHandler)
 
 
 class Insistence(Generic[E]):
-    """Raises an exception in the main thread, again if Python drops it: if nothing refers to it.
+    """Raises an exception in the main thread, and again if Python dropped the exception (nothing refers to it).
 
-    Args: may_raise: whether it may be raised in the given frame; if not, retry after AGAIN_MS.
+    Args: may_raise: return whether to raise in the given frame. If not, the next attempt is after AGAIN_MS.
     """
 
     AGAIN_MS = 20
@@ -101,7 +100,7 @@ class Insistence(Generic[E]):
         self._alarm = Alarm(after_ms, self.insist)
 
     def insist(self, frame: FrameType | None) -> None:
-        """Raise the exception unless the last one still exists; schedule the next check."""
+        """Raise the exception unless the previous one still exists, and schedule the next check."""
         if self._is_over:
             return
         self._alarm = Alarm(self.AGAIN_MS, self.insist)

@@ -136,7 +136,10 @@ def _fields(common: Common, request: str | None) -> dict[str, object]:
 
 
 def _kafka_name(typed: str) -> str:
-    """Return Kafka's name of an API, given in any case or as its key."""
+    """Return Kafka's name of an API. `typed` is the name in any case, or the API key.
+
+    Raises: UsageError: there is no such API.
+    """
     from kctl.cli.suggestions import Unknown, did_you_mean  # not wanted for --help
     from kctl.client.admin import api_key_of, api_name, declared_apis
 
@@ -166,7 +169,7 @@ def _send(common: Common, name: str, fields: dict[str, object], node: int | None
 
 
 def _report_errors(common: Common, response: "ApiResponse") -> int:
-    """Print the errors of a response; return 3 if other parts succeeded, otherwise the code of the first error."""
+    """Print the errors of a response. Return 3 if other parts succeeded, otherwise the exit code of the first error."""
     failures = [explain(error) for error in response.errors]
     for failure in failures:
         common.environment.say_failure(failure, is_error=False)

@@ -1,4 +1,4 @@
-"""The root of the command line. Modules of commands are imported when used, so `kctl --help` imports none."""
+"""The root of the command line, which imports commands when needed, so that `kctl --help` is fast."""
 
 import errno
 import importlib
@@ -28,7 +28,7 @@ WIDEST_HELP, NARROWEST_HELP = 78, 24
 
 
 class Entry(NamedTuple):
-    """A command: the module of its `app`, its line in `kctl --help`, and the heading above."""
+    """A command: the module of its `app`, its line in `kctl --help`, and the heading above the line."""
 
     module: str
     summary: str
@@ -87,15 +87,18 @@ CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--br
 
 @cache
 def command_of(app: typer.Typer) -> Any:
-    """Return the click command of an application; cached, because building it takes milliseconds."""
+    """Return the click command of an application. It is cached because building it takes milliseconds."""
     return typer.main.get_command(app)
 
 
 class RootGroup(Group):
-    """The commands by name, each imported when needed."""
+    """The `kctl` command, which imports subcommands when needed."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return the arguments with the command first. Raises: UsageError: there are only options."""
+        """Return the arguments, translated to kctl's names, with the command first.
+
+        Raises: UsageError: the command is missing.
+        """
         if not args or args[0] in ("-h", "--help", "-V", "--version"):
             return args
         words = kcat_mode_first(args, COMMANDS.__contains__) if args[0].startswith("-") else args
@@ -202,7 +205,7 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str], environment: Environment) -> int:
-    """Run one command line and return its exit code; print failures as one line and a hint."""
+    """Run one command line and return its exit code. Failures are printed as one line and a hint."""
     with ExitStack() as resources:
         return _run(list(arguments), environment._replace(resources=resources, limits=DerivedLimits()))
 
@@ -263,7 +266,7 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
 
 
 def _forget_closed_streams() -> None:
-    """Flush stdout and stderr; redirect failing ones to /dev/null, so that Python's exit prints no error."""
+    """Flush stdout and stderr. Redirect a failing stream to /dev/null, or Python would print an error at exit."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:  # our caller closed it
             continue

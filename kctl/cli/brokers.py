@@ -1,4 +1,4 @@
-"""`kctl brokers`: the disks of brokers."""
+"""`kctl brokers`: log directories of brokers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated

@@ -1,6 +1,6 @@
-"""Shared parts of commands that change a cluster: options, confirmation, and reports of failures.
+"""Shared parts of commands that change a cluster: consent options, confirmation, and failure reports.
 
-Changes that destroy records, access or offsets need --execute, or a yes on a terminal. --dry-run has precedence.
+Changes that destroy records, access or offsets need --execute, or confirmation on a terminal.
 """
 
 import shlex
@@ -41,7 +41,7 @@ YesUnneeded = Annotated[
 
 
 class Consent(Enum):
-    """Permission for a destructive change."""
+    """Consent to a destructive change."""
 
     GIVEN = "given"
     NEEDED = "needed"
@@ -51,7 +51,7 @@ class Consent(Enum):
 
 
 def consent_options(dry_run: ShownDryRun = False, execute: Execute = False, yes: Yes = False) -> Consent:
-    """Return the permission of the options; --dry-run has precedence."""
+    """Return the consent that the options give. --dry-run has precedence."""
     if dry_run:
         return Consent.DENIED
     return Consent.GIVEN if execute or yes else Consent.NEEDED
@@ -71,7 +71,10 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], question: str) -> bool:
-    """Show the facts and prompt; return False without a terminal, and unless consent is NEEDED."""
+    """Show the facts, prompt on the terminal, and return whether the user confirmed.
+
+    Return False without a prompt unless consent is NEEDED and stdin and stderr are terminals.
+    """
     environment = common.environment
     if consent is not Consent.NEEDED or not (environment.stdin_is_tty and environment.stderr_is_tty):
         return False
@@ -88,9 +91,9 @@ def is_confirmed(common: Common, consent: Consent, facts: Sequence[str], questio
 def after_yes(
     common: Common, admin: "Admin", consent: Consent, facts: Sequence[str], question: str, change: Callable[[], T]
 ) -> T | None:
-    """Prompt on a terminal and make the change after a yes, otherwise return None.
+    """Return the result of `change` if the user confirms it on a terminal, otherwise None.
 
-    The change has a new API timeout, as the prompt took time.
+    The change has a new API timeout, because the prompt takes time.
     """
     if not is_confirmed(common, consent, facts, question):
         return None
@@ -99,7 +102,7 @@ def after_yes(
 
 
 def result_word(key: object, failed: Mapping[Any, KafkaError] | None, done: str) -> str:
-    """Return the result of one item; `failed` is None in a dry run."""
+    """Return the result of one item, such as `deleted` or an error name. `failed` is None in a dry run."""
     return f"would be {done}" if failed is None else word_of(failed.get(key), done)
 
 
@@ -117,11 +120,11 @@ def end_change(
     would: str,
     check: str = "",
 ) -> int:
-    """Write one row for each item of a change; report failures and return the exit code.
+    """Print the rows of a change, report its failures, and return the exit code.
 
     Args:
-        failed: None in a dry run.
-        would: the omitted change.
+        failed: errors by item; None in a dry run.
+        would: what a dry run omits, such as "1 topic would be deleted".
         check: command that shows whether the change was made.
     """
     write_listing(common.environment, output, listing)
@@ -136,7 +139,7 @@ def say_dry_run(common: Common, what: str) -> None:
 
 
 def report_failures(common: Common, done: object, failed: Iterable[KafkaError | CommandError], check: str = "") -> int:
-    """Print failures, equal ones once; return 3 if something was done, otherwise the code of the first failure.
+    """Print the failures, without duplicates. Return 3 if an item succeeded, otherwise the code of the first failure.
 
     Args:
         done: true if any item succeeded.
@@ -151,7 +154,10 @@ def report_failures(common: Common, done: object, failed: Iterable[KafkaError | 
 
 
 def checking(command: str, failed: Mapping[T, KafkaError], name: Callable[[T], str] = str) -> str:
-    """Return a command that shows items of unknown outcome."""
+    """Return the command line that shows items whose outcome is unknown.
+
+    Args: name: return the command's argument for an item.
+    """
     names = dict.fromkeys(name(key) for key, error in failed.items() if error.outcome_unknown)
     return shlex.join([*command.split(), *list(names)[:MOST_NAMES]])
 

@@ -27,7 +27,7 @@ PARSER_ERRORS: type[Any] = BadParameter.__mro__[1]
 
 
 def parsed(parse: Callable[[T], R], given: T, name: str) -> R:
-    """Return the parsed value; a ValueError becomes a BadParameter of the option `name`."""
+    """Return `parse(given)`. A ValueError becomes a BadParameter of the option `name`."""
     try:
         return parse(given)
     except ValueError as e:

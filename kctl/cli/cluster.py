@@ -81,7 +81,7 @@ def describe(common: Common) -> int:
 
 
 def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
-    """Return the active controller; None if the controllers do not report it to this user in time."""
+    """Return the active controller, or None if no response contains it within LONGEST_S."""
     from kctl.client.errors import KafkaError
 
     if described.controller_id >= 0:

@@ -1,6 +1,6 @@
-"""The tree of all commands as plain data, read from their declarations, for which it imports every command.
+"""The tree of all commands as plain data. Reading it imports every command.
 
-`kctl help-json`, completions, manual pages and tests use it, so none can differ from the commands.
+`kctl help-json`, completion, manual pages and tests use it, so they always match the commands.
 """
 
 from collections.abc import Iterator
@@ -27,13 +27,15 @@ class Option(NamedTuple):
     """One option of a command.
 
     Attributes:
-        names: the long one first; `off`: the names that turn a flag off.
-        metavar: empty for a flag. `words`: number of values.
+        names: names of the option, the long name first.
+        off: names that turn a flag off.
+        metavar: name of the value in help; empty for a flag.
+        words: number of values.
         type: flag, duration, integer, path, choice or text.
         values: all possible values, if they are a few words.
-        default: as the user would write it; empty for none.
-        property: Kafka property that it sets; empty for none.
-        is_common: whether every command has it.
+        default: default as a user would write it; empty for none.
+        property: Kafka property that the option sets; empty for none.
+        is_common: whether every command has the option.
     """
 
     names: tuple[str, ...]
@@ -55,7 +57,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """Positional argument of a command; `metavar` includes brackets and dots."""
+    """Positional argument of a command. `metavar` includes brackets and dots."""
 
     metavar: str
     help: str
@@ -64,7 +66,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One command or command group; `path`: from the root, such as ("kctl", "groups", "list")."""
+    """One command or command group. `path` starts at the root, such as ("kctl", "groups", "list")."""
 
     path: tuple[str, ...]
     summary: str
@@ -79,11 +81,11 @@ class Command(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Return whether it works without a subcommand."""
+        """Return whether the command can run without a subcommand."""
         return not self.commands or any(option.is_common for option in self.options)
 
     def walk(self) -> Iterator["Command"]:
-        """Yield this command and all below it, in the order of the help."""
+        """Yield this command and all commands below it, in help order."""
         yield self
         for command in self.commands:
             yield from command.walk()

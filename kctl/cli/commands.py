@@ -1,7 +1,6 @@
 """The typer application of a module, and extensions of typer's commands.
 
-They accept names of other tools, and shared options before a command, and reject arguments that are not UTF-8. Help has
-sections and examples.
+Commands accept option names of other tools, and shared options before the command name. Arguments must be UTF-8.
 """
 
 import copy
@@ -20,11 +19,10 @@ class Command(TyperCommand):
     """A command of kctl."""
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return the parser, including options of other tools."""
         return _with_other_names(super().make_parser(ctx), self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. Raises: BadParameter: an argument is not UTF-8."""
+        """Parse the arguments. Raises: BadParameter: an argument is not UTF-8; UsageError: a value is missing."""
         given = note_form_of_errors(ctx, self.make_parser(ctx), args)
         _refuse_missing_values(self, ctx, (), args)
         rest = super().parse_args(ctx, [*_named_arguments(ctx, given), *args])
@@ -48,7 +46,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A group of commands; without a subcommand it shows its help as an error."""
+    """A command group. Without a subcommand, its help is shown as an error."""
 
     def make_parser(self, ctx: Any) -> Any:
         return _with_other_names(super().make_parser(ctx), self, ctx)
@@ -77,7 +75,7 @@ class Group(TyperGroup):
         return parser
 
     def move_shared_options(self, ctx: Any, args: list[str]) -> list[str]:
-        """Move the subcommand before the options that precede it; return an empty list if there is none."""
+        """Move the subcommand before the options that precede it. Return an empty list if there is no subcommand."""
         from kctl.cli.options import shared_options  # deferred import: the commands that need no cluster do without
 
         _refuse_missing_values(self, ctx, shared_options(), args)
@@ -98,7 +96,9 @@ class Group(TyperGroup):
         return [*words[:1], *args[: len(args) - len(rest)], *words[1:]]
 
     def translate(self, words: list[str]) -> list[str]:
-        """Translate words, from the subcommand on, into names of kctl."""
+        """Return the arguments, of which the first is the subcommand, with names of other tools replaced by kctl's
+        names.
+        """
         return words
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -145,7 +145,7 @@ def _by_name(options: Iterable[Any]) -> dict[str, Any]:
 
 
 def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
-    """Return the options of other tools for a command; own options have precedence."""
+    """Return the options of other tools that a command accepts. The command's own options have precedence."""
     known, found = _by_name(options), []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         if name in known:
@@ -164,7 +164,7 @@ def _other_options(command: Any, ctx: Any, options: Iterable[Any]) -> list[Any]:
 
 
 def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: Sequence[str]) -> None:
-    """Raise UsageError for an option in place of a value, up to the subcommand.
+    """Raise UsageError if an option is in the place of a value, up to the subcommand.
 
     Values after an equals sign, as in --format=-b, are not checked.
     """
@@ -184,7 +184,7 @@ def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: 
 
 
 def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
-    """Return the option whose value is the next word, or None."""
+    """Return the option in `word` whose value is the next word, or None if there is no such option."""
     option = options.get(word)
     if option is not None:
         return None if option.is_flag or option.count else word
@@ -196,7 +196,7 @@ def _before_value(word: str, options: Mapping[str, Any]) -> str | None:
 
 
 def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, Any]:
-    """Return the parsed options wherever they are, empty if invalid; switch errors to JSON if an option selects it."""
+    """Return the parsed options, or an empty dict if they are invalid. --output json switches errors to JSON."""
     parser.ignore_unknown_options = parser.allow_interspersed_args = True
     TyperOption(param_decls=["output", "--output"]).add_to_parser(parser, ctx)  # even if the command prints no data
     TyperOption(param_decls=["as_json", "--json"], is_flag=True).add_to_parser(parser, ctx)
@@ -211,7 +211,6 @@ def note_form_of_errors(ctx: Any, parser: Any, args: list[str]) -> Mapping[str, 
 
 
 def _named_arguments(ctx: Any, given: Mapping[str, Any]) -> list[str]:
-    """Return the arguments that options of other tools set, in the order of the table."""
     found = []
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         for value in given.get(_parameter_of(name), ()) if meant == ARGUMENT else ():

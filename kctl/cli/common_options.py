@@ -1,4 +1,4 @@
-"""`kctl options`: the options shared by commands, which other help omits."""
+"""`kctl options`: the shared options, which the help of commands omits."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""Equality of config values, which brokers report in another notation than they were set."""
+"""Comparison of config values, which brokers may return in a different notation than was set."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -15,7 +15,10 @@ _OWN_SOURCES: Mapping[ResourceType, Collection[str]] = {
 
 
 def has_value(kind: ResourceType, entry: ConfigEntry | None, value: str | None) -> bool:
-    """Return whether a broker reports `value` as set; None: as not set for the resource itself."""
+    """Return whether the broker reports `value` as set on the resource.
+
+    Args: value: expected value; None if the config must not be set on the resource.
+    """
     is_set = entry is not None and CONFIG_SOURCES.get(entry.source) in _OWN_SOURCES.get(kind, ())
     if value is None or not is_set or entry is None:
         return is_set is (value is not None)
@@ -23,7 +26,6 @@ def has_value(kind: ResourceType, entry: ConfigEntry | None, value: str | None) 
 
 
 def _plain(value: str) -> str:
-    """Return a value in a normal form: brokers rewrite booleans, lists and numbers."""
     text = ",".join(dict.fromkeys(map(str.strip, value.lower().split(","))))
     try:
         return str(float(re.sub(r"[df]$", "", text))) if re.search(r"[.edf]", text) else str(int(text))

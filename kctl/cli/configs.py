@@ -123,7 +123,12 @@ def result_of(value: str | None, error: "KafkaError | None", *, dry_run: bool) -
 
 
 def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs: bool = False) -> list[Row]:
-    """Return a row for each entry, by name; with `changed` only entries that differ from the default."""
+    """Return a row for each entry, sorted by name.
+
+    Args:
+        changed: omit entries that have the default.
+        docs: add the documentation.
+    """
     from kctl.client.admin import CONFIG_SOURCES, CONFIG_TYPES
 
     rows: list[Row] = []
@@ -145,7 +150,7 @@ def entry_rows(entries: "Iterable[ConfigEntry]", *, changed: bool = False, docs:
 
 
 def default_of(entry: "ConfigEntry") -> str | None:
-    """Return the default of an entry; broker defaults in hours or minutes are converted to ms."""
+    """Return the default of an entry, or None. Broker defaults in hours or minutes are converted to ms."""
     from kctl.client.admin import CONFIG_SOURCES
     from kctl.grammar.integers import integer_in
 
@@ -164,7 +169,6 @@ def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
 
 
 def _resource(kind: str, words: list[str]) -> "tuple[list[ConfigResource], list[str]]":
-    """Return the resource of a type and a name, and the words after them."""
     from kctl.client.admin import ConfigResource, ResourceType
 
     if kind == DEFAULTS:

@@ -53,9 +53,9 @@ class DataOut:
         self._pending_bytes = 0
 
     def write(self, data: bytes) -> None:
-        """Buffer `data`; flush from `flush_bytes` on.
+        """Buffer `data`, and flush the buffer if it has at least `flush_bytes`.
 
-        Raises: OutputClosed, StdoutFailed: as `flush`.
+        Raises: OutputClosed, StdoutFailed: see `flush`.
         """
         self._pending.append(data)
         self._pending_bytes += len(data)
@@ -63,9 +63,9 @@ class DataOut:
             self.flush()
 
     def write_places(self, places: "ValuePlaces") -> None:
-        """Write values in their buffers, without a copy if they reach `flush_bytes`.
+        """Write values from their buffers. Values of at least `flush_bytes` are not copied.
 
-        Raises: OutputClosed, StdoutFailed: as `flush`.
+        Raises: OutputClosed, StdoutFailed: see `flush`.
         """
         if len(places) < self._flush_bytes or self._descriptor() is None:
             self.write(bytes(places))
@@ -77,7 +77,7 @@ class DataOut:
         self.write(text.encode("utf-8", "surrogateescape") + b"\n")
 
     def write_at_once(self, text: str) -> None:
-        """Write to a terminal and flush. Raises: OutputClosed, StdoutFailed: as `flush`."""
+        """Write text to a terminal and flush. Raises: OutputClosed, StdoutFailed: see `flush`."""
         self.write(text.encode("utf-8", "replace"))
         self.flush()
 
@@ -85,8 +85,8 @@ class DataOut:
         """Write the buffered data.
 
         Raises:
-            OutputClosed: the reader has closed the pipe.
-            StdoutFailed: the disk is full, for example.
+            OutputClosed: the reader closed the pipe.
+            StdoutFailed: the data cannot be written, for example because the disk is full.
         """
         if not self._pending:
             return
@@ -129,9 +129,9 @@ class DataOut:
             return None  # a stream in memory
 
     def check_reader(self) -> None:
-        """Check for a reader without writing, so that idle commands exit too.
+        """Check without writing whether stdout still has a reader, so that idle commands exit too.
 
-        Raises: OutputClosed: the reader has closed the pipe.
+        Raises: OutputClosed: the reader closed the pipe.
         """
         descriptor = self._descriptor()
         if descriptor is None:

@@ -15,9 +15,9 @@ LONGEST_SHOWN = 80
 
 
 def read_document(path: Path, largest_bytes: int, stdin: BufferedIOBase | None = None) -> bytes:
-    """Return the content of a file or pipe, or of `stdin` if given and the path is `-`.
+    """Return the content of a file or pipe. If `stdin` is given and the path is `-`, read stdin.
 
-    Raises: CommandError: it is unreadable, larger than `largest_bytes`, or empty.
+    Raises: CommandError: the content cannot be read, is larger than `largest_bytes`, or is empty.
     """
     source = stdin if path == STDIN else None
     name = str(path) if source is None else "stdin"
@@ -45,5 +45,5 @@ def is_number(value: object, largest: int) -> bool:
 
 
 def is_topic(field: object) -> TypeGuard[str]:
-    """Return whether a field can be a topic name: printable and not too long."""
+    """Return whether a field can be a topic name: printable and at most LONGEST_TOPIC_NAME long."""
     return isinstance(field, str) and 0 < len(field) <= LONGEST_TOPIC_NAME and field.isprintable()

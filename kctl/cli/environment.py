@@ -1,6 +1,6 @@
-"""Environment: streams, terminal and variables of the process. Tests pass their own.
+"""Environment: streams, terminal and variables of the process. Tests pass other objects.
 
-Nothing else in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ.
+No other module in `kctl/cli` reads sys.stdin, sys.stdout, sys.stderr or os.environ.
 """
 
 import os
@@ -27,12 +27,12 @@ LOWEST, DEFAULT_ROWS = 5, 24
 
 
 class ClosingNotice:
-    """The notice of a slow close. A live view, which would overwrite it, shows it itself.
+    """Hooks for the notice of a slow close. Live views show the notice themselves, since they would overwrite it.
 
     Attributes:
-        show: called in a signal handler, so it may only leave the text for another thread; None: write to stderr.
-        doing: returns the current work of the close; called in a signal handler. None: unknown.
-        restore: restores the terminal before an immediate exit; None: no view changed it.
+        show: shows the notice; None to write it to stderr. Called in a signal handler, so it only stores the text.
+        doing: returns the current work of the close; None if unknown. Called in a signal handler.
+        restore: restores the terminal before an immediate exit; None if no view changed it.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class ClosingNotice:
 
 
 class WaitingInput(RawIOBase):
-    """A descriptor whose reads wait for data, even if another process has set it non-blocking."""
+    """Input stream of a descriptor. Reads wait for data even if another process made the descriptor non-blocking."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Environment(NamedTuple):
 
     @property
     def colour(self) -> bool:
-        """Return whether stdout may be colored (https://no-color.org)."""
+        """Return whether output on stdout may be colored (https://no-color.org)."""
         return self.stdout_is_tty and not self.environ.get("NO_COLOR") and not self.is_dumb
 
     @property
@@ -117,11 +117,11 @@ class Environment(NamedTuple):
 
     @property
     def is_dumb(self) -> bool:
-        """Return whether the terminal has no colors and no cursor movement."""
+        """Return whether the terminal cannot show colors or move the cursor."""
         return self.environ.get("TERM") in ("dumb", "unknown", "")
 
     def size(self) -> tuple[int, int]:
-        """Return the current columns and rows of the terminal on stdout."""
+        """Return the current columns and rows of the terminal on stdout, or defaults if it is not a terminal."""
         try:
             columns, rows = os.get_terminal_size(self.stdout.fileno())
         except (OSError, ValueError):  # no terminal, or a stream in memory
@@ -130,7 +130,7 @@ class Environment(NamedTuple):
 
     @property
     def stderr_columns(self) -> int:
-        """Return the current columns of the terminal on stderr."""
+        """Return the current columns of the terminal on stderr, or the default if it is not a terminal."""
         try:
             columns = os.get_terminal_size(self.stderr.fileno()).columns
         except (OSError, ValueError):  # a stream in memory
@@ -139,11 +139,11 @@ class Environment(NamedTuple):
 
     @property
     def table_width(self) -> int | None:
-        """Return the maximum columns of a table: the terminal's, or None without a terminal."""
+        """Return the maximum columns of a table, or None if stdout is not a terminal."""
         return self.size()[0] if self.stdout_is_tty else None
 
     def styled(self, text: str, style: str) -> str:
-        """Return a text in a style, if stderr has colors."""
+        """Return a text in a style, unless stderr has no colors."""
         if not style or not self.colours_stderr:
             return text
         from kctl.cli.view.painter import coloured  # rich: wanted on a terminal
@@ -151,11 +151,11 @@ class Environment(NamedTuple):
         return coloured(text, style)
 
     def say(self, line: str, *, is_error: bool = False, painted: str = "") -> None:
-        """Write a line for people to stderr. If stderr is closed, the command continues.
+        """Write one line to stderr. Write errors are ignored.
 
         Args:
-            line: printed as one line without control characters, since brokers and group members may supply parts.
-            painted: rest of the line from kctl itself, which may have colors.
+            line: text from any source. Control characters and secrets are replaced.
+            painted: end of the line, written by kctl, which may have colors.
         """
         text = one_line(self._named(with_options(self.secrets.masked(line))))
         if self.stderr_is_tty and not painted:
@@ -205,7 +205,7 @@ def system_environment() -> Environment:
 
 
 def _open_what_is_closed() -> None:
-    """Open /dev/null for closed streams, since a later socket would get their descriptors.
+    """Open /dev/null for closed standard streams, since sockets would get their descriptors otherwise.
 
     Reads from stdin and writes to stdout still fail.
     """

@@ -1,11 +1,11 @@
-"""EXAMPLES: examples of each command in help and manual pages, which tests/docs/test_examples.py runs."""
+"""EXAMPLES: examples of commands in help and manual pages. tests/docs/test_examples.py runs them."""
 
 from enum import Enum
 from typing import NamedTuple
 
 
 class Ending(Enum):
-    """Reason for which an example exits."""
+    """Way in which an example exits."""
 
     BY_ITSELF = "without a signal"
     BY_CTRL_C = "by Ctrl-C"

@@ -1,4 +1,4 @@
-"""Errors as users see them: one line, a hint, and the exit code of the cause."""
+"""Errors as users see them: a message, a hint, and an exit code."""
 
 import errno
 import re
@@ -36,9 +36,11 @@ class CommandError(Exception):
 
 
 def file_error(text: str, error: OSError, hint: str = "") -> CommandError:
-    """Return the error of a file that cannot be read or written.
+    """Return the error for a file that cannot be read or written.
 
-    Args: text: the failed action. error: error of the system, whose reason follows the text.
+    Args:
+        text: failed action.
+        error: error of the system, whose reason is appended to `text`.
     """
     return CommandError(file_exit_code(error), f"{text}: {error.strerror or error}", hint)
 
@@ -58,10 +60,10 @@ class Failure(NamedTuple):
     """A failure of a command or of one of its items.
 
     Attributes:
-        details: further lines between message and hint.
+        details: lines between message and hint.
         cause: Kafka's name of a broker error, or the class of a client error; otherwise empty.
-        broker: HOST:PORT; empty if the failure is not about one broker.
-        phase: phase of the connection in which it failed; otherwise empty.
+        broker: HOST:PORT of the broker, if the failure is about one broker.
+        phase: phase of the connection attempt that failed; otherwise empty.
     """
 
     code: ExitCode
@@ -118,7 +120,7 @@ _REFUSED = re.compile(
 
 
 def exit_code(error: BaseException) -> ExitCode:
-    """Return the exit code of an error; a timeout with a known cause has the code of the cause."""
+    """Return the exit code of an error. Timeouts and transaction errors have the exit code of their cause, if known."""
     if isinstance(error, CommandError):
         return error.code
     if isinstance(error, errors.ApiTimeout) and error.cause is not None:
@@ -158,7 +160,7 @@ def explain(error: BaseException) -> Failure:
 
 
 def _acl_command(error: errors.AuthorizationError) -> str:
-    """Return ": " and the command that adds the missing ACL, or an empty text."""
+    """Return ": " and the command that adds the missing ACL, or ""."""
     found = _REFUSED.match(str(error))
     if found is None:
         return ""
@@ -176,7 +178,7 @@ def _acl_command(error: errors.AuthorizationError) -> str:
 
 
 def _root_cause(error: BaseException) -> BaseException:
-    """Return the last error of the chain of causes that the exit code follows."""
+    """Return the last error in the chain of causes that determines the exit code."""
     cause = error.__cause__ if isinstance(error, CommandError) else getattr(error, "cause", None)
     if isinstance(error, errors.AdvertisedAddressError) or not isinstance(cause, errors.KafkaError):
         return error
@@ -184,7 +186,6 @@ def _root_cause(error: BaseException) -> BaseException:
 
 
 def _origin(error: BaseException) -> tuple[str, str, str]:
-    """Return name, broker and phase of an error; only errors of brokers and of the client have a name."""
     name = type(error).__name__
     if isinstance(error, errors.BrokerError):
         name = error.name
@@ -208,7 +209,6 @@ def _message(error: BaseException) -> str:
 
 
 def _sentence(error: Any) -> str:
-    """Return the error in a command line, with a suggestion for unknown names."""
     ctx = getattr(error, "ctx", None)
     unknown = _NO_SUCH_COMMAND.match(error.message)
     if ctx is not None and unknown is not None and hasattr(ctx.command, "list_commands"):
@@ -238,13 +238,11 @@ def _no_such_option(name: str, ctx: Any) -> str:
 
 
 def _plain_number(sentence: str) -> str:
-    """Replace the parser's texts about numbers by plain words."""
     sentence = _NO_NUMBER.sub(r"\1 is not a whole number.", sentence)
     return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is not allowed: {_range_text(found[2])}.", sentence)
 
 
 def _range_text(text: str) -> str:
-    """Return a range such as `1<=x<=250` in words."""
     low, _, high = text.partition("<=x")
     if low == text:  # x>=1 or x<=9
         return f"at least {text[3:]}" if text.startswith("x>=") else f"at most {text[3:]}"
@@ -252,7 +250,7 @@ def _range_text(text: str) -> str:
 
 
 def _details(error: BaseException) -> list[str]:
-    """Return the time account of a timeout, and errors of brokers other than its cause."""
+    """Return how the time of a timeout was spent, and errors of brokers that are not its cause."""
     if isinstance(error, CommandError):
         return list(error.details)
     if not isinstance(error, errors.KafkaTimeoutError):

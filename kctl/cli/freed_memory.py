@@ -15,7 +15,7 @@ LARGEST_BLOCK_BYTES: Final = 32 * 1024 * 1024
 
 
 def keep_freed_memory() -> bool:
-    """Raise the thresholds of glibc's allocator; return whether it accepts them."""
+    """Raise the thresholds of glibc's allocator. Return whether the allocator accepts them."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes  # 3 ms, which commands that move little do without

@@ -1,4 +1,4 @@
-"""Help of a command: arguments, own options and examples; and common options in sections."""
+"""Help of commands: arguments, options and examples. Common options are in sections."""
 
 import inspect
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 
 
 def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
-    """Write arguments, own options, and a reference to the common options."""
+    """Write the arguments, options, and a reference to the common options."""
     common = common_options(command, ctx)
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for each in _shown(command, ctx):
@@ -68,7 +68,7 @@ def _write_rows(rows: dict[str, list[tuple[str, str]]], formatter: Any) -> None:
 
 
 def write_commands(commands: Iterator[tuple[str, Any]], formatter: Any) -> None:
-    """Write the commands of a group with the first paragraph of their help."""
+    """Write the commands of a group, each with the first paragraph of its help."""
     shown = [(name, command.help or "") for name, command in commands if not command.hidden]
     rows = [(name, " ".join(text.split("\n\n")[0].split())) for name, text in shown]
     with formatter.section("Commands"):
@@ -92,7 +92,7 @@ def argument_name(declared: Any) -> str:
 
 
 def argument_help(command: Any, declared: Any) -> str:
-    """Return the help of an argument as declared; typer below 0.21 loses it with click 8.5."""
+    """Return the help of an argument from its declaration, because typer below 0.21 loses it with click 8.5."""
     parameters = inspect.signature(command.callback).parameters if command.callback else {}
     annotation = parameters[declared.name].annotation if declared.name in parameters else None
     found = [each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArgumentInfo)]
@@ -100,7 +100,7 @@ def argument_help(command: Any, declared: Any) -> str:
 
 
 def usage_of_arguments(command: Any, ctx: Any) -> Iterator[str]:
-    """Yield the arguments of a command in order, optional ones in brackets."""
+    """Yield the names of the arguments in order. Optional arguments are in brackets."""
     for each in command.get_params(ctx):
         if each.param_type_name == "argument":
             name = argument_name(each)

@@ -1,6 +1,6 @@
-"""SIGINT, SIGTERM and SIGHUP: the first closes the command within its timeout; the second exits immediately.
+"""SIGINT, SIGTERM and SIGHUP: the first signal closes the command within its timeout, the second exits immediately.
 
-If closing lasts longer than NOTICE_AFTER_MS, a notice appears: on a terminal, and for commands that have data to lose.
+If closing takes longer than NOTICE_AFTER_MS, a notice is printed on terminals and for commands that can lose data.
 """
 
 import os
@@ -48,7 +48,7 @@ class Interrupts:
         self._is_seen = False
 
     def install(self) -> None:
-        """Install the handlers; SIGHUP stays ignored if the parent ignores it, as nohup does."""
+        """Install the handlers. SIGHUP stays ignored if the parent process ignores it, as nohup does."""
         sys.unraisablehook = _print_dropped_error
         for number in _CODES:
             if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) is not signal.SIG_IGN:
@@ -56,7 +56,7 @@ class Interrupts:
                 signal.signal(number, self._on_signal)
 
     def remove(self) -> None:
-        """Restore the default handlers, which exit immediately, since nothing is left to close."""
+        """Restore the default handlers, which exit immediately, because all clients are closed."""
         cancel_all()
         for number in self._taken:
             signal.signal(number, signal.SIG_DFL)
@@ -94,6 +94,6 @@ class Interrupts:
 
 
 def _print_dropped_error(dropped: "UnraisableHookArgs") -> None:
-    """Print dropped errors as Python does, except errors that a signal handler raised and raises again."""
+    """Print an error that Python dropped, unless its signal handler raises it again."""
     if not isinstance(dropped.exc_value, RaisedByHandler):
         sys.__unraisablehook__(dropped)

@@ -1,4 +1,4 @@
-"""Names of limits: client errors use properties, the command line uses options."""
+"""Names of limits: client errors contain properties, the command line has options."""
 
 import re
 
@@ -32,23 +32,23 @@ _REFUSED = re.compile(r"bootstrap\.refused\.timeout\.ms=-1 (?=retries)")
 
 
 class DerivedLimits:
-    """Options that have a value derived from another option, which messages show instead."""
+    """Options whose value is derived from another option, which messages show instead."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
 
     def derive(self, option: str, name: str) -> None:
-        """Show `name`, such as `--delivery-timeout`, as the limit in place of `option`."""
+        """Show `name` as the limit in place of `option`."""
         self._names[option] = name
 
     def named(self, text: str) -> str:
-        """Replace derived limits in a text by their origins."""
+        """Replace derived options in a text by the options that set them."""
         options = "|".join(map(re.escape, self._names))
         return re.sub(rf"\(({options})(?=[ )])", lambda found: f"({self._names[found[1]]}", text) if options else text
 
 
 def with_options(text: str) -> str:
-    """Replace properties and limits in a client text by options."""
+    """Replace properties and limits in a client text by command-line options."""
     text = _LIMIT.sub(lambda found: found[1] + OPTION_OF_LIMIT[found[2]], text)
     text = _LONGER.sub(lambda found: f"use a longer {OPTION_OF_LIMIT[found[1]]}", text)
     return _REFUSED.sub(r"\g<0>(--no-fail-fast) ", _PROTOCOL.sub(" --security-protocol ", text))

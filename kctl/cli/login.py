@@ -1,4 +1,4 @@
-"""Logins: their properties, the address that each belongs to, and sasl.jaas.config from user and password."""
+"""Logins: their properties, the address to which kctl sends them, and sasl.jaas.config from user and password."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,13 +40,13 @@ def is_of_login(name: str) -> bool:
 
 
 class Withheld(NamedTuple):
-    """A login that is not used, because another layer of settings has another address.
+    """A login that is not used, because a higher layer of settings has another address.
 
     Attributes:
         owner: source of the login.
-        is_of_profile: whether `-C` uses it.
+        is_of_profile: whether the login is in a profile; `-C` would use it.
         origin: source of the other address.
-        address: property of the address.
+        address: property that contains the address, such as bootstrap.servers.
     """
 
     owner: str
@@ -60,7 +60,13 @@ class Withheld(NamedTuple):
 
 
 class _Bound(NamedTuple):
-    """Secrets that are sent to one address, and the parts of an address for comparison."""
+    """Secrets that belong to an address.
+
+    Attributes:
+        address: property that contains the address.
+        is_secret: return whether a property is such a secret.
+        places: return the parts of an address, for comparison.
+    """
 
     address: str
     is_secret: "Callable[[str, Setting], bool]"
@@ -74,13 +80,14 @@ def without_foreign_logins(
     *,
     is_profile: bool,
 ) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
-    """Return a layer of settings without the secrets of addresses that a higher layer replaces.
+    """Return a layer of settings without secrets whose address a higher layer replaces, and the removed logins.
 
-    A variable without an address belongs to any address: the command line accepts no secrets.
+    A variable without an address belongs to any address, because the command line accepts no secrets.
 
     Args:
-        layer: the profile or the environment.
-        below, above: the other layers, lower and higher, merged.
+        layer: settings of the profile or of the environment.
+        below: merged settings of the lower layers.
+        above: merged settings of the higher layers.
     """
     kept, withheld = dict(layer), []
     for bound in _BOUND:
@@ -106,7 +113,7 @@ def _is_part(bound: _Bound, other: Setting, own: Setting | None) -> bool:
 
 
 def _without_sasl(kept: dict[str, Setting], others: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Drop SASL from the protocol of a layer without its login, unless other settings have one."""
+    """Remove SASL from the security protocol in `kept`, unless `others` contain a login."""
     has_login = any(is_of_login(name) and name.startswith("sasl.") for name in others)
     if not has_login and PROTOCOL in kept:
         kept[PROTOCOL] = kept[PROTOCOL]._replace(value=kept[PROTOCOL].text.upper().replace("SASL_", ""))
@@ -118,7 +125,7 @@ def _urls(setting: Setting) -> frozenset[object]:
 
 
 def _is_of_endpoint(name: str, setting: Setting) -> bool:
-    """Return whether a property may contain the client secret of the token endpoint."""
+    """Return whether a property may contain the client secret for the token endpoint."""
     if name == JAAS:
         return not any(module in setting.text for module in _PASSWORD_MODULES)
     return name in (CLIENT_ID, CLIENT_SECRET)
@@ -147,7 +154,7 @@ _BOUND = (
 def make_jaas(mechanism: str, user: str, password: str) -> str:
     """Return the sasl.jaas.config of a user.
 
-    Raises: ConfigError: the mechanism has no password.
+    Raises: ConfigError: the mechanism does not use a password.
     """
     return _jaas(mechanism, in_quotes(user), in_quotes(password))
 
@@ -155,10 +162,10 @@ def make_jaas(mechanism: str, user: str, password: str) -> str:
 def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict[str, Setting]:
     """Return settings with sasl.jaas.config in place of sasl.username and sasl.password.
 
-    A sasl.jaas.config of an equal or higher layer has precedence.
+    A sasl.jaas.config from the same or a higher layer has precedence.
 
-    Args: rank: layer number of each property; higher ones have precedence.
-    Raises: ConfigError: one of both is missing, or the mechanism has no password.
+    Args: rank: layer number of each property. Higher layers have precedence.
+    Raises: ConfigError: user, password or mechanism is missing, or the mechanism does not use a password.
     """
     found = dict(by_name)
     given = [name for name in (USERNAME, PASSWORD) if name in found]
@@ -185,7 +192,7 @@ def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict
 
 
 def read_written_login(value: str) -> "JaasEntry | None":
-    """Parse the sasl.jaas.config of a profile, keeping its references; None if it is invalid.
+    """Parse the sasl.jaas.config of a profile, with its references unchanged. Return None if it is invalid.
 
     References are replaced during parsing, because their commands may contain quotes.
     """
@@ -206,9 +213,9 @@ def read_written_login(value: str) -> "JaasEntry | None":
 def written_with_jaas(properties: Mapping[str, str]) -> Mapping[str, str]:
     """Return the properties of a profile with sasl.jaas.config in place of sasl.username and sasl.password.
 
-    A sasl.username without a password stays: the password may come from another source.
+    A sasl.username without a password stays, because the password may come from another source.
 
-    Raises: ConfigError: as with_jaas.
+    Raises: ConfigError: see `with_jaas`.
     """
     if not {USERNAME, PASSWORD, *OTHER_NAMES} & set(properties):
         return properties
@@ -236,7 +243,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
 
 
 def _quoted(setting: Setting, is_written: bool) -> str:
-    """Escape a value for the quotes of a login, except references, escaped when fetched."""
+    """Escape a value for the quotes of a login, except its references, whose values are escaped later."""
     if not is_written:
         return in_quotes(setting.text)
     written = setting.text if setting.of_profile else escape(setting.text)

@@ -1,7 +1,6 @@
-"""Waits until every broker knows a change, so that the next command sees it on any broker.
+"""Waits until every broker has applied a change, so that the next command sees it on any broker.
 
-In KRaft clusters, brokers apply changes after the controller. Brokers that do not respond are reported and not waited
-for.
+In KRaft clusters, brokers apply changes after the controller. kctl does not wait for brokers that do not respond.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,7 +37,10 @@ Knows = Callable[[TopicInfo | None], bool]
 
 
 def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
-    """Wait until every broker knows the changes; only print a note at the API timeout, as the changes are made."""
+    """Wait until every broker has applied the changes. At the API timeout, only print a note.
+
+    Args: look: for brokers that respond, return whether they have applied the changes.
+    """
     runtime = system_runtime()
     timer = Timer(runtime.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     pending: list[int] = []
@@ -80,9 +82,9 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
 
 
 def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows]) -> None:
-    """Wait, as `wait_for_brokers`, until every broker reports the expected topics.
+    """Wait, as `wait_for_brokers`, until every broker reports the expected state of the topics.
 
-    Topics that the user may not describe are not waited for.
+    Topics that the user may not describe are skipped.
     """
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
@@ -97,9 +99,9 @@ def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows])
 
 
 def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResource, Mapping[str, str | None]]) -> None:
-    """Wait, as `wait_for_brokers`, until brokers report the values; for broker configs, only that broker.
+    """Wait, as `wait_for_brokers`, until brokers report the values. For broker configs, wait only for that broker.
 
-    Resources that a broker does not describe are not waited for.
+    Resources that a broker does not describe are skipped.
     """
 
     def knows(node_id: int) -> bool:
@@ -116,7 +118,7 @@ def wait_for_configs(common: Common, admin: Admin, changes: Mapping[ConfigResour
 
 
 def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there: bool) -> None:
-    """Wait, as `wait_for_brokers`, until brokers report the created ACL rules, or none of the deleted ones."""
+    """Wait, as `wait_for_brokers`, until brokers report all of the ACL rules, or none unless `are_there`."""
 
     def knows(node_id: int) -> bool:
         found = set(admin.describe_acls(broker_id=node_id, timeout=ANSWER_S))
@@ -126,7 +128,7 @@ def wait_for_rules(common: Common, admin: Admin, rules: Collection[AclRule], *, 
 
 
 def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credential], *, are_there: bool) -> None:
-    """Wait, as `wait_for_brokers`, until brokers report the created credentials, or none of the deleted ones."""
+    """Wait, as `wait_for_brokers`, until brokers report all of the credentials, or none unless `are_there`."""
 
     def knows(node_id: int) -> bool:
         found = admin.describe_user_scram_credentials(broker_id=node_id, timeout=ANSWER_S).done
@@ -136,7 +138,7 @@ def wait_for_users(common: Common, admin: Admin, credentials: Collection[Credent
 
 
 def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: Mapping[str, float | None]) -> None:
-    """Wait, as `wait_for_brokers`, until brokers report the quotas of an entity; None: removed."""
+    """Wait, as `wait_for_brokers`, until brokers report the quotas of an entity; None for a removed quota."""
     kinds = [kind for kind, _ in entity.parts]
 
     def knows(node_id: int) -> bool:
@@ -147,9 +149,10 @@ def wait_for_quotas(common: Common, admin: Admin, entity: QuotaEntity, values: M
 
 
 def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
-    """Return a function that queries brokers one by one; brokers that reject the request are not waited for.
+    """Return a function for `wait_for_brokers` that calls `knows` for each broker that responds.
 
-    It first sends all of them a metadata request in parallel, so that silent brokers share one timeout.
+    Metadata requests are sent in parallel first, so that silent brokers share one timeout. Brokers that reject the
+    request of `knows` count as up to date.
     """
     responding: set[int] = set()
 
@@ -173,7 +176,6 @@ def _each(admin: Admin, knows: Callable[[int], bool]) -> Look:
 
 
 def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout: float) -> Mapping[int, MetadataView]:
-    """Return the topic metadata of each broker that responds within `timeout` seconds."""
     try:
         return admin.metadata_views(node_ids, topics, timeout=timeout).done
     except KafkaError:  # no broker has responded
@@ -181,12 +183,12 @@ def _views(admin: Admin, node_ids: Sequence[int], topics: Sequence[str], timeout
 
 
 def is_created(topic_id: bytes) -> Knows:
-    """Return the expected state of a created topic."""
+    """Return a function that tells whether metadata shows the topic with this ID."""
     return lambda info: info is not None and topic_id in (NO_TOPIC_ID, info.topic_id)
 
 
 def is_deleted(topic_id: bytes) -> Knows:
-    """Return the expected state of a deleted topic; a new one may have the name."""
+    """Return a function that tells whether metadata no longer shows the topic with this ID."""
     return lambda info: info is None or topic_id not in (NO_TOPIC_ID, info.topic_id)
 
 

@@ -1,4 +1,4 @@
-"""Partitions on a command line, as TOPIC, TOPIC:0,2-4 or /PATTERN/: parsed, and resolved in the cluster."""
+"""Partitions on a command line, as TOPIC, TOPIC:0,2-4 or /PATTERN/."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -15,7 +15,7 @@ from kctl.grammar.topics import INTERNAL, TopicWords, parse_partitions, parse_to
 def parse_named(texts: Sequence[str], where: str = "'--topic'") -> dict[str, list[int] | None]:
     """Return the partitions of each TOPIC[:P,P-P]; None for all partitions.
 
-    Args: where: option or argument for errors.
+    Args: where: option or argument, for errors.
     Raises: click.BadParameter: a text is invalid.
     """
     found: dict[str, list[int] | None] = {}
@@ -41,7 +41,7 @@ def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
 
 
 def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
-    """Return the names and patterns of topics. Raises: click.BadParameter: a word is neither."""
+    """Return the names and patterns of topics. Raises: click.BadParameter: a pattern or name is invalid."""
     try:
         return parse_topics(texts)
     except ValueError as e:
@@ -49,7 +49,7 @@ def parse_patterns(texts: Sequence[str], where: str = "TOPIC") -> TopicWords:
 
 
 def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
-    """Return the topics that match names and patterns; all topics if both are empty.
+    """Return the topics that match names and patterns; all topics if `words` is empty.
 
     Raises: CommandError: no topic matches the patterns.
     """
@@ -66,7 +66,7 @@ def chosen_topics(admin: Admin, words: TopicWords) -> list[str]:
 
 
 def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mapping[str, list[int] | None]:
-    """Replace patterns by the matching topics. Raises: as `chosen_topics`."""
+    """Replace patterns by the matching topics. Raises: see `chosen_topics`."""
     patterns = [text for text in wanted if text.startswith("/")]
     if not patterns:
         return wanted
@@ -75,9 +75,11 @@ def with_matching(admin: Admin, wanted: Mapping[str, list[int] | None]) -> Mappi
 
 
 def find_partitions(admin: Admin, wanted: Mapping[str, list[int] | None]) -> dict[str, list[int]]:
-    """Return the existing partitions of each topic.
+    """Return the partitions of each topic; all existing partitions for None.
 
-    Raises: CommandError: a partition is missing. KafkaError: a topic cannot be described.
+    Raises:
+        CommandError: a partition does not exist.
+        KafkaError: a topic cannot be described.
     """
     wanted = with_matching(admin, wanted)
     described = admin.describe_topics(list(wanted))

@@ -51,7 +51,7 @@ def name_nearest(error: BrokerError, name: str, known: Collection[str]) -> None:
 
 
 def _suggest(failed: Mapping[str, KafkaError], code: ErrorCode, known: Callable[[], Iterable[str]]) -> None:
-    """Set the hints of errors with `code`; list the names once, if needed."""
+    """Add a hint to each error with `code`. Names are listed if needed; without a list, there are no hints."""
     unknown = {name: error for name, error in failed.items() if isinstance(error, BrokerError) and error.code == code}
     if unknown:
         try:

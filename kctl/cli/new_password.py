@@ -1,6 +1,6 @@
-"""A new password from a file, a source of references, or a terminal with repetition; never from argv.
+"""New password from a file, a reference, or a terminal prompt with repetition.
 
-The password is masked on stderr. A pipe that its writer does not close fails at the API timeout.
+The password is masked on stderr. Reading from a pipe fails at the API timeout.
 """
 
 import os
@@ -58,7 +58,7 @@ def _check(where: str, text: str) -> None:
 
 
 def _of_file(common: Common, file: str) -> str:
-    """Return the text of a file or pipe without its final line end."""
+    """Return the text without its final line end."""
     timer = Timer(common.environment.clock, common.settings.parse(AdminConfig).default_api_timeout_ms)
     try:
         descriptor = os.dup(common.environment.stdin.fileno()) if file == STDIN else _open(file)
@@ -85,7 +85,7 @@ def _of_file(common: Common, file: str) -> str:
 
 
 def _open(file: str) -> int:
-    """Open a file without waiting for the writer of a pipe."""
+    """Open a file, without waiting for the writer of a pipe."""
     return os.open(file, os.O_RDONLY | BINARY | NONBLOCK | NOCTTY | CLOEXEC)
 
 

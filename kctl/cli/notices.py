@@ -1,6 +1,6 @@
-"""WaitNotices: reports of waits that last a second or longer, for all commands.
+"""WaitNotices: notices about waits of a second or longer, for all commands.
 
-The client's events arrive on its network thread; a separate task reports, so that silence is reported too.
+The client's events arrive on its network thread. A separate task prints, because silence causes no event.
 """
 
 import re
@@ -64,12 +64,11 @@ class _Ending(NamedTuple):
     """Time from which attempts failed with this kind of error, retriable or not."""
 
     def is_retried(self, now_ms: int) -> bool:
-        """Return whether the client retries: a fatal error stops the command earlier."""
         return self.error.retriable or now_ms - self.since_ms >= REPORT_AFTER_MS
 
 
 class Waits:
-    """Waits of a client, from its events, in any thread. It reads time only from events."""
+    """Waits of a client, computed from its events. Thread-safe."""
 
     def __init__(self, now_ms: int) -> None:
         self._lock = threading.Lock()
@@ -156,7 +155,7 @@ class Waits:
         self._progress_at_ms = event.at_ms
 
     def _is_idle(self, target: Target) -> bool:
-        """Return whether a used connection has no pending request: brokers close idle ones."""
+        """Return whether a used connection has no pending request. Brokers close idle connections."""
         return target.attempt not in self._unused and all(attempt != target.attempt for attempt, _ in self._requests)
 
     def _on_close(self, target: Target) -> None:
@@ -175,7 +174,7 @@ class Waits:
 
     @contextmanager
     def other(self, what: str, now_ms: int) -> Iterator[None]:
-        """Record a wait for a service other than Kafka, for the duration of the context."""
+        """Record a wait for a service other than Kafka during the context."""
         key = object()
         with self._lock:
             self._others[key] = (what, now_ms)
@@ -186,21 +185,21 @@ class Waits:
                 del self._others[key]
 
     def causes(self, now_ms: int) -> list[str]:
-        """Return the causes of waits of REPORT_AFTER_MS or longer; none while responses arrive."""
+        """Return the causes of waits of at least REPORT_AFTER_MS. Return none of Kafka while brokers respond."""
         with self._lock:
             others = [what for what, since_ms in self._others.values() if now_ms - since_ms >= REPORT_AFTER_MS]
             return [*dict.fromkeys(others), *self._causes(now_ms)]
 
     @property
     def are_refused(self) -> bool:
-        """Return whether the only events were refused connections and failed name resolution."""
+        """Return whether all events so far were refused connections or failed name resolutions."""
         with self._lock:
             endings = self._endings.values()
             are_refusals = all(isinstance(each.error, ConnectionRefused | DnsError) for each in endings)
             return bool(endings) and are_refusals and not self._ready and not self._requests and not self._others
 
     def connections(self) -> list[str]:
-        """Return lines about connected servers and, if there are any, about unusable ones."""
+        """Return a line for each connected and each unusable server. Without a connection, return no lines."""
         with self._lock:
             if not self._ready:
                 return []
@@ -208,7 +207,7 @@ class Waits:
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def failures(self, now_ms: int) -> list[str]:
-        """Return failures of servers that accept connections; none while another responds."""
+        """Return failures of servers that accept connections. Return none while another server responds."""
         with self._lock:
             if now_ms - self._progress_at_ms < REPORT_AFTER_MS:
                 return []
@@ -243,7 +242,7 @@ def _brief(place: str, error: KafkaError) -> str:
 
 
 class WaitLimit(NamedTuple):
-    """Time for which a command retries from its start, and the option that sets it."""
+    """Time for which a command retries, counted from its start, and the option that sets it."""
 
     limit_ms: int
     flag: str
@@ -253,13 +252,13 @@ class WaitLimit(NamedTuple):
 
 
 class WaitNotices:
-    """Reports of the waits of one command.
+    """Notices about the waits of one command.
 
     Args:
-        limit: of --api-timeout. Reports pause for REPORT_AFTER_MS around its end, because the error follows.
-        verbose: at the end, list the servers that accepted the client and those that failed.
-        is_brief: report once, and only servers that accept connections and then fail: enough for a log.
-    Attributes: refused_limit: limit if all bootstrap servers refuse; None: the same limit.
+        limit: limit of --api-timeout. There are no notices within REPORT_AFTER_MS of its end, because an error follows.
+        verbose: at the end, print the servers that accepted the client and those that failed.
+        is_brief: print one notice, only for servers that accept connections and then fail.
+    Attributes: refused_limit: limit if all bootstrap servers refuse; None for `limit`.
     """
 
     def __init__(
@@ -290,7 +289,6 @@ class WaitNotices:
         self._is_stopping = False
 
     def _on_event_once(self, event: Event) -> None:
-        """Update the waits, and report unusable servers once."""
         self._waits.on_event(event)
         if isinstance(event, Failed | Lost) and not self._is_stopping and not self._is_at_its_end(event.at_ms):
             failures = self._waits.failures(event.at_ms)
@@ -299,18 +297,18 @@ class WaitNotices:
                 self._say(failures)
 
     def during(self, what: str) -> AbstractContextManager[None]:
-        """Report a pending request, such as `s3://bucket: no response`, for the duration of the context."""
+        """Report a pending request, such as `s3://bucket: no response`, during the context."""
         return self._waits.other(what, self._clock.now_ms())
 
     def start(self, driver: "Driver") -> None:
-        """Start the reporting task, unless it runs, was stopped, or is not needed."""
+        """Start the task that prints notices, unless it runs, was stopped, or is not needed."""
         if self._driver is None and not self._is_stopping and not self._is_brief:
             stop = driver.waiter()
             self._stop, self._driver = stop, driver
             self._task = driver.spawn(partial(self._run, driver), "notices")
 
     def stop(self) -> None:
-        """Stop the reports: the command reports its waits itself, or has finished."""
+        """Stop the notices, and wait for the task. With `verbose`, print the connections first."""
         if self._verbose and not self._is_stopping:
             for line in self._waits.connections():
                 self.say(f"{self._program}: {line}")
@@ -328,7 +326,7 @@ class WaitNotices:
                 self.look(self._clock.now_ms())
 
     def look(self, now_ms: int) -> None:
-        """Report new causes at most once a second, known ones at growing intervals."""
+        """Print new causes at most once a second, and known causes at growing intervals."""
         causes = self._waits.causes(now_ms)
         if not causes or self._is_at_its_end(now_ms):
             return
@@ -341,7 +339,7 @@ class WaitNotices:
         self._say(causes)
 
     def _is_at_its_end(self, now_ms: int) -> bool:
-        """Return whether the error of the command is about to follow."""
+        """Return whether `now_ms` is close to the end of the limit, so that the error of the command follows."""
         return abs(self._started_at_ms + self._present_limit().limit_ms - now_ms) < REPORT_AFTER_MS
 
     def _say(self, causes: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Options that every command shares, and the settings that result from them.
 
-`@with_common(...)` adds them to a command, whose first parameter receives a `Common`. `@with_options(...)` adds
-options that some commands share, declared by one function.
+`@with_common(...)` adds them to a command, whose first parameter receives a `Common`. `@with_options(...)` adds options
+that some commands share.
 """
 
 import inspect
@@ -38,7 +38,7 @@ FAIL_FAST_MS = 5000
 
 
 def duration_ms(value: str | int) -> int:
-    """Parse a duration with its unit to ms; the `parser` of an option. Raises: click.BadParameter."""
+    """Parse a duration with its unit to ms. Used as `parser` of options. Raises: click.BadParameter."""
     if isinstance(value, int):
         return value
     try:
@@ -63,7 +63,7 @@ class Common(NamedTuple):
 
     @property
     def events(self) -> EventSink:
-        """Return the event sink of the client, for requested traces and wait notices; starts the notices."""
+        """Return the event sink for the client: requested traces, and wait notices, which are started."""
         if self.notices is not None:
             from kctl.client.network.system import system_runtime  # the client is wanted anyway
 
@@ -86,13 +86,12 @@ class Common(NamedTuple):
                 trace.finish()
 
     def end_notices(self) -> None:
-        """Stop the wait notices, as the command reports its waits or has finished."""
         if self.notices is not None:
             self.notices.stop()
 
     @property
     def fail_fast_settings(self) -> Settings:
-        """Return the settings of a command that exits without a signal: fail fast if all bootstrap servers refuse."""
+        """Return settings that fail fast if all bootstrap servers refuse, for commands that exit without a signal."""
         settings = self.settings.with_defaults({FAIL_FAST: FAIL_FAST_MS})
         if self.notices is not None:
             from kctl.cli.notices import WaitLimit
@@ -112,7 +111,7 @@ class Common(NamedTuple):
         return self.close_timeout_ms / 1000
 
     def choose_output(self, *offered: Output) -> Output:
-        """Return the requested output format, otherwise the first offered.
+        """Return the requested output format. The first in `offered` is the default.
 
         Raises: click.UsageError: the command does not offer the requested format.
         """
@@ -123,12 +122,12 @@ class Common(NamedTuple):
         return self.output
 
     def say(self, line: str) -> None:
-        """Write a line for people to stderr, unless --quiet."""
+        """Write a line to stderr, unless --quiet is set."""
         if not self.quiet:
             self.environment.say(line)
 
     def note_ignored(self, config: ClientConfig) -> None:
-        """Print properties that have no effect: from -X always, from files and variables with -v."""
+        """Print the properties that have no effect. Those in files and variables are printed only with -v."""
         without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} has no SASL"}
         for name, reason in {**config.ignored, **({} if config.uses_sasl else without_sasl)}.items():
             setting = self.settings.by_name.get(name)
@@ -228,8 +227,9 @@ def common(
     """Declare the shared options and return their values.
 
     Args:
-        fetches: resolve the references of the profile; otherwise they stay as written.
-        offered: the formats of the command; `is_stream`: --json selects jsonl.
+        fetches: resolve the references of the profile.
+        offered: output formats of the command.
+        is_stream: let --json select jsonl.
     """
     if as_json:
         output = shape_of_json(output, offered, is_stream=is_stream)
@@ -383,14 +383,14 @@ def with_common(
     profile: str = "",
     has_json: bool = True,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that appends the shared options to a command and passes them as `Common`.
+    """Return a decorator that adds the shared options to a command and passes them as `Common`.
 
     Args:
-        outputs: formats of --output; without any the option is hidden and rejected.
-        repeats: whether a command with the given options prints rows repeatedly, so that --json is a stream.
+        outputs: formats of --output. Without formats, the option is hidden and rejected.
         fetches: resolve the references of the profile.
+        repeats: return whether the given options make the command print repeatedly, so that --json is a stream.
         profile: parameter that selects a profile, as -C does.
-        has_json: whether --json is an option; it would be ambiguous in commands that read JSON.
+        has_json: offer --json. Commands that read JSON do not, because it would be ambiguous.
     """
     shared = _shared_parameters()
     shared["output"] = shared["output"].replace(annotation=Annotated[Output | None, output_option(*outputs)])
@@ -428,7 +428,6 @@ def with_common(
 
 
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
-    """Raise click.UsageError for an option before a subcommand."""
     for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
         raise click.UsageError(f"Put {name} after '{subcommand}'.", ctx)
 
@@ -439,9 +438,9 @@ def _is_given(ctx: typer.Context, name: str) -> bool:
 
 
 def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Return a decorator that inserts options declared elsewhere, between own and shared options.
+    """Return a decorator that inserts options between a command's own options and the shared options.
 
-    Args: declarations: by parameter of the command, the function whose parameters are the options and that returns it.
+    Args: declarations: for each parameter of the command, the function that declares its options and returns its value.
     """
     taken = {name: inspect.signature(declared).parameters for name, declared in declarations.items()}
 
@@ -463,7 +462,7 @@ def with_options(**declarations: Callable[..., Any]) -> Callable[[Callable[..., 
 def _taking(
     call: Callable[..., int], command: Callable[..., int], parameters: Sequence[inspect.Parameter]
 ) -> Callable[..., int]:
-    """Give `call` the name, help and parameters of a command, from which typer reads the options."""
+    """Give `call` the name, help and parameters of a command. typer reads the options from them."""
     named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     call.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]  # a function may have one
     call.__annotations__ = {p.name: p.annotation for p in named}

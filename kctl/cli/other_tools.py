@@ -173,7 +173,7 @@ _SCRIPT = re.compile(r"^kafka-(.+?)(\.sh)?$")
 
 
 def kcat_mode_first(words: Sequence[str], is_command: Callable[[str], bool]) -> list[str]:
-    """Move a mode of kcat, as in `-t orders -C`, to the start and translate it to a command."""
+    """Move a kcat mode, such as `-C` in `-t orders -C`, to the start and translate it to a command."""
     for at, (word, following) in enumerate(zip(words, [*words[1:], ""], strict=True)):
         if word == "--" or is_command(ALIASES.get(word, word)):
             break
@@ -204,12 +204,12 @@ def command_words(words: Sequence[str], is_command: Callable[[str], bool]) -> li
 
 
 def subcommand_of(group: str, word: str) -> str:
-    """Return the subcommand of a group for its name, a former name, or a name in other tools."""
+    """Return the subcommand of `group` with this name, former name, or name in other tools."""
     word = SUBCOMMAND_ALIASES.get(word, word)
     of_group, _, name = PHRASES.get(f"{group} {word}", "").partition(" ")
     return name if name and of_group == group else word
 
 
 def options_of(command: str) -> Mapping[str, str]:
-    """Return the options of other tools for a command, in the order of the table."""
+    """Return the options of other tools for a command, with the options of kctl that they mean."""
     return OPTIONS[""] | OPTIONS.get(command.partition(" ")[0], {}) | OPTIONS.get(command, {})

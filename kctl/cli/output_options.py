@@ -10,7 +10,7 @@ from kctl.cli import click
 
 
 class Output(Enum):
-    """Output formats."""
+    """Output format."""
 
     TABLE = "table"
     JSON = "json"
@@ -23,7 +23,7 @@ class Output(Enum):
 
 
 class Words:
-    """A choice of words; the `parser` of an option."""
+    """Parser of an option whose value is one of several words."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -31,20 +31,18 @@ class Words:
         self.__name__ = "word"  # as typer names the type
 
     def __call__(self, value: str) -> str:
-        """Return the word. Raises: click.BadParameter: it is not a choice."""
         if value not in self.words:
             raise click.BadParameter(f"{value!r} is not one of {', '.join(self.words)}.")
         return value
 
 
 class Shapes(Words):
-    """A choice of the output formats that a command offers."""
+    """Parser of --output, which accepts the formats that a command offers."""
 
     def __init__(self, offered: Sequence[Output]) -> None:
         super().__init__([shape.value for shape in offered])
 
     def __call__(self, value: str) -> str:
-        """Return the format. Raises: click.UsageError: it is not offered."""
         shape = value.lower()
         if shape == Output.JSON.value and shape not in self.words and Output.JSONL.value in self.words:
             return Output.JSONL.value  # a stream is no document
@@ -67,7 +65,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Select --output json, or -
 def shape_of_json(
     output: Output | None, offered: Sequence[Output] = (Output.JSON,), *, is_stream: bool = False
 ) -> Output:
-    """Return the format that --json selects. Raises: click.UsageError: --output is another one."""
+    """Return the format that --json selects. Raises: click.UsageError: --output selects another format."""
     shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
     if output not in (None, shape):
         raise click.UsageError(

@@ -1,7 +1,7 @@
 """Interruption of work that exceeds the API timeout.
 
-Deadlines of the client bound waits, but not CPU work such as decoding a million topics, nor reads from a pipe without
-a writer. `interrupted_after` bounds both.
+Deadlines of the client limit waits, but not CPU work such as decoding a million topics, nor reads from a pipe without a
+writer. `interrupted_after` limits both.
 """
 
 from types import FrameType, TracebackType
@@ -18,12 +18,14 @@ class _Overdue(RaisedByHandler):
 
 
 class interrupted_after:
-    """Interrupts the block after the timeout. Not for writing to stdout, whose reader may be slow.
+    """Context manager that interrupts its block after the timeout. Do not write to stdout, which may be slow, inside
+    it.
 
     Args:
         doing: completes "timed out after ... while" in the error.
-        calls: the block calls the client, whose own timeout errors say more. The interrupt then comes only after
-            `GRACE_MS` of CPU time of this thread beyond the timeout, in case the process was stopped at its deadline.
+        calls: whether the block calls the client, whose own timeout errors say more. Then the interrupt waits for
+            another
+            `GRACE_MS` of CPU time of this thread, in case the process was stopped at its deadline.
     Raises: ApiTimeout.
 
     A class, because an interrupt inside contextlib would not become an ApiTimeout.
@@ -52,7 +54,7 @@ class interrupted_after:
         raise ApiTimeout(self._doing, timeout_ms=self._timeout_ms, elapsed_ms=self._timer.elapsed_ms) from None
 
     def _may_interrupt(self, frame: FrameType | None) -> bool:
-        """Return whether the frame is inside the block, and any grace time has passed."""
+        """Return whether `frame` is inside the block, and the grace time has passed."""
         if self._calls:
             worked_ms = thread_cpu_ms()
             if self._worked_ms is None:

@@ -1,4 +1,4 @@
-"""Files with private data, such as records: mode 0600, symbolic links are not followed."""
+"""Files with private data, such as records. They have mode 0600, and symbolic links are not followed."""
 
 import errno
 import os
@@ -14,11 +14,9 @@ _OWN_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 
 
 def open_private(path: str) -> int:
-    """Create or truncate a file with mode 0600; return its descriptor.
+    """Create or truncate a file with mode 0600, and return its descriptor. Devices and pipes are opened unchanged.
 
-    Devices and this user's pipes are opened as they are.
-
-    Raises: OSError: another user's file, a symbolic link, or a pipe without a reader, for example.
+    Raises: OSError: for example, the file is a symbolic link, a pipe without a reader, or of another user.
     """
     own = _OWN_DESCRIPTOR.fullmatch(path) is not None
     flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | BINARY | NONBLOCK | (0 if own else NOFOLLOW)
@@ -45,6 +43,6 @@ def open_private(path: str) -> int:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read. Raises: OSError: as open_private, or the disk is full."""
+    """Write a file that only its owner may read. Raises: OSError: see `open_private`, or the disk is full."""
     with open(open_private(str(path)), "w", encoding="utf-8", errors="replace") as file:
         file.write(text)

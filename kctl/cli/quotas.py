@@ -54,7 +54,7 @@ def entity_options(
     ip: Annotated[str | None, typer.Option("--ip", metavar="ADDRESS", help="IP address of clients.")] = None,
     ip_default: Annotated[bool, typer.Option("--ip-default", help="Select the default for all addresses.")] = False,
 ) -> Names:
-    """Return the names of the parts of an entity."""
+    """Return the name of each part of a quota entity; None for its default. Raises: click.UsageError."""
     found: dict[str, str | None] = {}
     for kind, name, is_default in zip(
         TYPES, (user, client_id, ip), (user_default, client_id_default, ip_default), strict=True
@@ -197,7 +197,7 @@ def _key(key: str, where: str) -> str:
 
 
 def _value(key: str, text: str) -> float:
-    """Return the value of a quota; byte rates may be sizes. Raises: click.BadParameter: it is invalid."""
+    """Return the value of a quota. Byte rates may be sizes. Raises: click.BadParameter: the value is invalid."""
     is_size = key.endswith("_byte_rate")
     try:
         value = parse_size_bytes(text) if is_size and text[-1:].isalpha() and text[:1].isdigit() else float(text)
@@ -221,5 +221,4 @@ def _entity_row(entity: "QuotaEntity") -> Row:
 
 
 def _order(entity: "QuotaEntity") -> list[tuple[str, bool, str]]:
-    """Return a sort key with defaults before names."""
     return [(kind, name is not None, name or "") for kind, name in entity.parts]

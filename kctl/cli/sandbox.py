@@ -28,7 +28,7 @@ _TOPIC = re.compile(r"(?P<name>[^:]+)(?::(?P<partitions>[0-9]{1,5}))?")
 
 
 class _Fault(Command):
-    """The command that changes a sandbox; its help lists the sandbox's commands."""
+    """The command `fault`, whose help lists the commands of the sandbox."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         from kctl.cli.help_sections import column_of_names, write_examples, write_sections

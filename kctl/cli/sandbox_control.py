@@ -1,4 +1,4 @@
-"""Control sockets of running sandboxes, and their discovery by `kctl sandbox fault` and `status`.
+"""Control sockets of running sandboxes, which `kctl sandbox fault` and `status` find.
 
 The sockets are in a private directory in $XDG_RUNTIME_DIR or the system's temporary directory.
 """
@@ -24,13 +24,13 @@ _ENDING = ".sandbox"
 
 
 def sockets_folder(environ: Mapping[str, str]) -> Path:
-    """Return the directory of this user's control sockets. Raises: OSError: no directory is writable."""
+    """Return the directory of this user's control sockets. Raises: OSError: there is no temporary directory."""
     base = environ.get("XDG_RUNTIME_DIR", "")
     return Path(base, "kctl") if os.path.isabs(base) else Path(tempfile.gettempdir(), f"kctl-{user_id() or 0}")
 
 
 def new_socket(environ: Mapping[str, str]) -> Path | None:
-    """Return the control socket for a sandbox of this process; None without a private directory."""
+    """Return the path for the control socket of this process, or None if there is no private directory."""
     if not HAS_USERS:
         return None
     try:
@@ -42,7 +42,7 @@ def new_socket(environ: Mapping[str, str]) -> Path | None:
 
 
 def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
-    """Return the state of each running sandbox of this user; remove sockets of killed ones."""
+    """Return the state of each running sandbox of this user. Delete sockets of killed sandboxes."""
     try:
         folder = sockets_folder(environ)
     except OSError:
@@ -61,9 +61,9 @@ def running_sandboxes(environ: Mapping[str, str]) -> dict[Path, Any]:
 
 
 def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
-    """Return the given socket, or the socket of the only running sandbox.
+    """Return `control`, or the socket of the only running sandbox.
 
-    Raises: CommandError: no sandbox runs, or more than one.
+    Raises: CommandError: not exactly one sandbox is running.
     """
     if control is not None:
         return control
@@ -79,7 +79,7 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
 
 
 def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, Any]:
-    """Return the state of one sandbox, or of all. Raises: CommandError: the given one does not respond."""
+    """Return the state of the sandbox at `control`, or of all. Raises: CommandError: the sandbox does not respond."""
     if control is None:
         return running_sandboxes(environ)
     try:
@@ -90,10 +90,6 @@ def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, 
 
 
 def _status_at(path: Path) -> Any:
-    """Return the state of the sandbox at a path, which may belong to another user.
-
-    Raises: OSError, ValueError: as ask_status; ValueError: the response is not the state of a sandbox.
-    """
     state = ask_status(path, PATIENCE_S)
     try:
         texts = [state["bootstrap"], *(node["address"] for node in state["nodes"])]

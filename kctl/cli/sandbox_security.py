@@ -1,4 +1,4 @@
-"""Security of the listeners of `kctl sandbox start`: SASL users with passwords, and TLS."""
+"""Security of the listeners of `kctl sandbox start`: SASL users and TLS."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ LARGEST_BYTES = 1 << 20
 
 
 def read_security(users: Sequence[str], certificate: Path | None) -> ListenerSecurity:
-    """Return the security of all listeners. Raises: click.BadParameter: a file is invalid."""
+    """Return the security of all listeners. Raises: click.BadParameter: a user or file is invalid."""
     context = None if certificate is None else _tls(certificate)
     passwords = dict(map(_user, users))
     return ListenerSecurity(context, SaslUsers(passwords) if passwords else None)
@@ -40,7 +40,7 @@ def _tls(certificate: Path) -> "SSLContext":
 
 
 def read_principal(text: str) -> str:
-    """Return a principal with its type, User by default: `admin` is User:admin."""
+    """Return a principal with its type, such as User:admin for `admin`."""
     return text if ":" in text else f"User:{text}"
 
 

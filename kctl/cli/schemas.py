@@ -1,6 +1,6 @@
 """`kctl schemas`: the schemas of a registry.
 
-Needs no broker, only schema.registry.url from -X, $KCTL_SCHEMA_REGISTRY_URL, a file or a profile.
+Does not connect to brokers. Needs schema.registry.url from -X, $KCTL_SCHEMA_REGISTRY_URL, a file or a profile.
 """
 
 from typing import TYPE_CHECKING, Annotated

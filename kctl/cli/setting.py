@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """One value, and its source: `--api-timeout`, `-X`, `$KCTL_ACKS`, or the name of a file or profile.
+    """Value of a property, and its source.
 
     Attributes:
-        value: as written; for an option with a type, the parsed value.
-        of_profile: whether it may have references such as `${env:NAME}`.
+        value: text as written, or the parsed value of an option.
+        origin: `--api-timeout`, `-X`, `$KCTL_ACKS`, or the name of a file or profile.
+        of_profile: whether the value may contain references such as `${env:NAME}`.
     """
 
     value: str | int

@@ -1,4 +1,4 @@
-"""Settings: Kafka properties of one command with their sources, merged.
+"""Settings: Kafka properties of one command, merged from all sources.
 
 Precedence, high to low: flag, -X, KCTL_* variable, --command-config file, profile, the client's default.
 `kctl.client.config` validates the values.
@@ -57,7 +57,7 @@ _KEY = re.compile(r"[\w.-]{0,80}")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a value must never be printed; unknown names are judged by their words."""
+    """Return whether a value must never be printed. Words in unknown names, such as `password`, decide."""
     declared = KNOWN.get(name)
     return declared.secret if declared is not None else _SOUNDS_SECRET.search(name.lower()) is not None
 
@@ -70,8 +70,8 @@ class Settings(NamedTuple):
     """Merged settings, by Kafka property name.
 
     Attributes:
-        parts: resolved references in secret values.
-        withheld: logins that are not used, because their address was replaced.
+        parts: values of the references in secrets.
+        withheld: logins that are not used, because a higher layer has another address.
     """
 
     by_name: Mapping[str, Setting]
@@ -80,7 +80,7 @@ class Settings(NamedTuple):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Return the values that must never be printed, longest first, since one may contain another."""
+        """Return the values that must never be printed, longest first, because a value may contain another."""
         found = {setting.text for name, setting in self.by_name.items() if is_secret(name)}
         for setting in self.by_name.values():
             found.update(passwords_in_urls(setting.text))
@@ -89,12 +89,12 @@ class Settings(NamedTuple):
         return tuple(sorted({*found, *self.parts}, key=lambda secret: (-len(secret), secret)))
 
     def with_defaults(self, defaults: Mapping[str, str | int]) -> "Settings":
-        """Return settings with `defaults` for properties that are not set."""
+        """Return settings in which unset properties have the value in `defaults`."""
         below = {name: Setting(value, "kctl") for name, value in defaults.items()}
         return self._replace(by_name=below | dict(self.by_name))
 
     def with_flags(self, flags: Mapping[str, Setting | None]) -> "Settings":
-        """Return settings with further flags, which have precedence."""
+        """Return settings with these flags, which have precedence."""
         above = {name: setting for name, setting in flags.items() if setting is not None}
         return self._replace(by_name=dict(self.by_name) | above)
 
@@ -102,7 +102,7 @@ class Settings(NamedTuple):
         return self._replace(by_name={name: each for name, each in self.by_name.items() if name not in names})
 
     def with_references(self, fetch: Callable[[str, Setting], Fetched]) -> "Settings":
-        """Return settings in which `fetch` has resolved references of profile values. Raises: errors of `fetch`."""
+        """Return settings in which `fetch` has resolved the references of profile values. Raises: errors of `fetch`."""
         by_name, parts = dict(self.by_name), list(self.parts)
         for name, setting in self.by_name.items():
             if setting.of_profile:
@@ -112,9 +112,9 @@ class Settings(NamedTuple):
         return self._replace(by_name=by_name, parts=tuple(parts))
 
     def parse(self, kind: type[Config]) -> Config:
-        """Return the typed config of one kind of client.
+        """Return the typed config for a kind of client.
 
-        Raises: ConfigError: of the client, with the source of the value.
+        Raises: ConfigError: a property is invalid. The message contains the source of the value.
         """
         try:
             return kind.parse({name: setting.value for name, setting in self.by_name.items()})
@@ -143,15 +143,14 @@ def merge_settings(
     """Return the settings of one command.
 
     Args:
-        flags: by property name.
-        overrides: the `key=value` texts of -X; the last of a key has precedence.
-        command_config: a Java .properties file, or None.
+        flags: settings by property name.
+        overrides: `key=value` texts of -X. The last value of a key has precedence.
+        command_config: Java .properties file, or None.
         profile: properties of the chosen profile, or None.
-        file_flag: option of the file, for its errors.
-        keeps_login: use the profile's logins for any address, not only their own.
-
+        file_flag: option that names the file, for errors.
+        keeps_login: use the logins of the profile for any address.
     Raises:
-        ConfigError: a malformed or secret -X, an invalid file, a user without a password.
+        ConfigError: an override or the file is invalid, an override contains a secret, or a user has no password.
     """
     of_file = read_settings_file(command_config, file_flag)
     file, variables, given, of_flags, lowest = (
@@ -181,7 +180,6 @@ def merge_settings(
 
 
 def _kafka_name(name: str) -> str:
-    """Return the Kafka name of a property."""
     declared = KNOWN.get(name)
     return declared.name if declared is not None else OTHER_NAMES.get(name, name)
 
@@ -189,7 +187,7 @@ def _kafka_name(name: str) -> str:
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return the KCTL_* variables that kctl does not know, sorted.
 
-    They only cause a note: container platforms set names such as KCTL_SERVICE_HOST for a service called kctl.
+    They only cause a note, because container platforms set names such as KCTL_SERVICE_HOST for a service called kctl.
     """
     return sorted(
         name
@@ -203,7 +201,7 @@ def known_variables() -> list[str]:
 
 
 def _of_login(jaas: str) -> list[str]:
-    """Return the secret options of a sasl.jaas.config, which errors could repeat alone."""
+    """Return the secrets in a sasl.jaas.config, which errors may contain separately."""
     from kctl.client.security import read_jaas  # most runs have no login to read
 
     try:
@@ -214,10 +212,10 @@ def _of_login(jaas: str) -> list[str]:
 
 
 def read_settings_file(path: Path | None, flag: str) -> dict[str, Setting]:
-    """Return the properties of a Java .properties file; empty without a file.
+    """Return the properties of a Java .properties file; empty if `path` is None.
 
     Args: flag: option of the file, for errors.
-    Raises: ConfigError: it cannot be read, or a line is invalid.
+    Raises: ConfigError: the file cannot be read, or a line is invalid.
     """
     if path is None:
         return {}
@@ -260,9 +258,9 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
 
 
 def key_and_value(override: str) -> tuple[str, str]:
-    """Return key and value of a -X.
+    """Return key and value of a -X override.
 
-    Raises: ConfigError: not key=value; the message has only the key, since the rest may be a secret.
+    Raises: ConfigError: the override is not key=value. The message has only the key, since the rest may be a secret.
     """
     key, equals, value = override.partition("=")
     key = key.strip()

@@ -7,7 +7,7 @@ from kctl.client.config import LIBRDKAFKA_NAMES, nearest_name
 
 
 class Unknown(Enum):
-    """Kinds of unknown names."""
+    """Kind of an unknown name."""
 
     COMMAND = "command"
     OPTION = "option"
@@ -106,10 +106,10 @@ PROPERTIES = {
 
 
 def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: str = "") -> str | None:
-    """Return the probable meaning of an unknown name, or None.
+    """Return the name that was probably meant, or None.
 
     Args:
-        known: valid names in its place.
+        known: valid names.
         command: command and subcommand before the name.
     """
     elsewhere = _elsewhere(kind, command)
@@ -130,7 +130,6 @@ def did_you_mean(kind: Unknown, name: str, known: Iterable[str] = (), command: s
 
 
 def _elsewhere(kind: Unknown, command: str) -> Mapping[str, str]:
-    """Return the names in other tools of a kind, with their names in kctl."""
     if kind is Unknown.COMMAND:
         return COMMANDS
     if kind is Unknown.OPTION:

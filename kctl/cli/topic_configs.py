@@ -1,6 +1,6 @@
 """`kctl topics alter`, and `kctl topics describe --configs`.
 
-If several changes are requested, brokers validate all before the first is made.
+If configs and partitions change, brokers validate both before the first change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,13 @@ Failures = dict[tuple[str, str], KafkaError]
 
 
 class Alteration(NamedTuple):
-    """Requested changes of topics: configs (None removes one), and the number of partitions.
+    """Requested changes of topics.
 
-    Attributes: words: the topics as given; names: the matching topics.
+    Attributes:
+        words: names and patterns on the command line.
+        entries: values by config; None to remove the config.
+        partitions: new number of partitions, or None.
+        names: topics that match `words`.
     """
 
     words: TopicWords
@@ -43,7 +47,7 @@ class Alteration(NamedTuple):
 
     @classmethod
     def read(cls, words: TopicWords, configs: Sequence[str], partitions: int | None) -> Self:
-        """Return the changes that options request. Raises: click.UsageError: nothing, or not KEY=VALUE or KEY-."""
+        """Return the changes that the options request. Raises: click.UsageError: no change, or an invalid --config."""
         removed = [text.removesuffix("-") for text in configs if "=" not in text and text.endswith("-") and text != "-"]
         pairs = read_pairs([text for text in configs if text.removesuffix("-") not in removed], "'--config'")
         if not configs and partitions is None:
@@ -62,7 +66,6 @@ class Alteration(NamedTuple):
 
 
 def describe_configs(common: Common, output: Output, words: TopicWords, *, docs: bool) -> int:
-    """Show the configs of topics; return the exit code."""
     with admin_of(common) as admin:
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in chosen_topics(admin, words)]
         results = admin.describe_configs(resources, include_synonyms=True, include_documentation=docs)
@@ -81,7 +84,6 @@ def describe_configs(common: Common, output: Output, words: TopicWords, *, docs:
 
 
 def alter_topics(common: Common, output: Output, wanted: Alteration, *, dry_run: bool) -> int:
-    """Make or validate the changes; return the exit code."""
     has_both = bool(wanted.entries) and wanted.partitions is not None
     with admin_of(common) as admin:
         wanted = wanted._replace(names=chosen_topics(admin, wanted.words))

@@ -1,6 +1,6 @@
-"""`kctl topics delete`: describe topics, prompt on a terminal, and delete.
+"""Execution of `kctl topics delete`: describes topics, prompts on a terminal, and deletes.
 
-If any topic is not found, none is deleted.
+If a topic does not exist, no topic is deleted.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def delete_topics(
     output: Output,
     consent: Consent,
 ) -> int:
-    """Show the topics, and delete them with consent; return the exit code."""
+    """Show the topics, delete them with consent, and return the exit code."""
     with admin.within():
         found = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, found.failed)

@@ -1,4 +1,4 @@
-"""`kctl topics offsets` and `kctl topics trim`: start and end offsets, and deletion of records up to an offset."""
+"""Execution of `kctl topics offsets`, and of `kctl topics trim`, which deletes records up to an offset."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -27,7 +27,7 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class Trim(NamedTuple):
-    """Start and end offset of one partition, and its new start offset."""
+    """Deletion of records in one partition. `before`: new start offset."""
 
     start: int
     end: int
@@ -35,12 +35,15 @@ class Trim(NamedTuple):
 
     @property
     def records(self) -> int:
-        """Return the number of deleted offsets, the maximum of records."""
+        """Return the number of offsets to delete, which is at least the number of records."""
         return self.before - self.start
 
 
 def show_offsets(common: Common, output: Output, name: str, at: str | None) -> int:
-    """Show offsets of the partitions of a topic; return the exit code."""
+    """Print offsets of a topic, and return the exit code.
+
+    Args: at: time or name of a special offset; None for start and end offsets.
+    """
     spec = None if at is None else PLACES[at] if at in PLACES else _instant_ms(common, at, "'--at'")
     with admin_of(common) as admin:
         partitions = _partitions(admin, name)
@@ -126,7 +129,6 @@ def _facts(trims: Mapping[TopicPartition, Trim]) -> list[str]:
 def _trims(
     admin: Admin, partitions: list[TopicPartition], position: Position
 ) -> tuple[dict[TopicPartition, Trim], dict[TopicPartition, KafkaError]]:
-    """Return the deletions by partition, and errors of unknown offsets."""
     starts, ends = _ends(admin, partitions)
     failed = {**starts.failed, **ends.failed}
     at: Offsets = {}
@@ -147,19 +149,17 @@ def _trims(
 def _ends(
     admin: Admin, partitions: list[TopicPartition]
 ) -> tuple[Results[TopicPartition, OffsetAndTimestamp], Results[TopicPartition, OffsetAndTimestamp]]:
-    """Return start and end offsets; leaders that did not report the start get no second request."""
+    """Return start and end offsets. Partitions whose start offset is unknown have no end offset."""
     starts = admin.list_offsets(dict.fromkeys(partitions, EARLIEST), partial_timeout=half_of_rest_s(admin))
     return starts, admin.list_offsets(dict.fromkeys(starts.done, LATEST))
 
 
 def _partitions(admin: Admin, name: str) -> list[TopicPartition]:
-    """Return the partitions of TOPIC[:P,P-P]. Raises: KafkaError, CommandError: a topic or partition does not exist."""
     found = find_partitions(admin, parse_named([name], "TOPIC"))
     return [TopicPartition(topic, index) for topic, indexes in found.items() for index in indexes]
 
 
 def _position(common: Common, text: str) -> Position:
-    """Parse the new start of a log: an offset, an instant or the end."""
     spec = _spec(common, text, "'--before'")
     start = spec.start
     if spec.end is not None or spec.spans or not (isinstance(start, Absolute | AtTime) or start == END):

@@ -1,6 +1,6 @@
-"""The rows of `kctl topics list` and `describe`, and their filters.
+"""Rows and filters of `kctl topics list` and `describe`.
 
-Under-replicated: fewer in-sync replicas than replicas. Offline: no leader.
+Under-replicated partitions have fewer in-sync replicas than replicas. Offline partitions have no leader.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ DESCRIBE_COLUMNS = (
 
 
 class Health(NamedTuple):
-    """Filter of partitions; without a flag it selects all."""
+    """Filter of partitions. Without a flag, it selects all."""
 
     under_replicated: bool = False
     offline: bool = False
@@ -47,7 +47,7 @@ def is_offline(partition: PartitionInfo) -> bool:
 
 
 def topic_sizes(folders: Iterable[Sequence[LogDir]]) -> Counter[str]:
-    """Return the bytes of all replicas of each topic, from the log directories of brokers."""
+    """Return the size of all replicas of each topic, from the log directories of brokers."""
     sizes: Counter[str] = Counter()
     for of_broker in folders:
         for folder in of_broker:
@@ -72,7 +72,7 @@ def _list_row(topic: TopicListing) -> Row:
 def list_listing(
     topics: Iterable[TopicListing], health: Health, *, internal: bool, sizes: Mapping[str, int] | None = None
 ) -> Listing:
-    """Return a row for each topic with a selected partition, with any sizes."""
+    """Return a row for each topic that has a selected partition, with its size if `sizes` is given."""
     rows: list[Row] = []
     for topic in topics:
         if health.is_any and not any(map(health.holds_for, topic.partitions.values())):
@@ -106,7 +106,7 @@ def _partition_rows(topic: TopicInfo, health: Health) -> Iterator[Row]:
 
 
 def id_text(topic_id: bytes) -> str | None:
-    """Return a topic ID in the notation of Kafka's tools; None if the broker reports none."""
+    """Return a topic ID in the notation of Kafka's tools, or None if the broker does not report an ID."""
     return str(TopicId(topic_id)) or None
 
 

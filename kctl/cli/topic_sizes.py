@@ -16,7 +16,7 @@ COLUMNS = ("topic", "partition", "broker", "is_leader", "bytes", "log_dir")
 
 
 def describe_sizes(common: Common, output: Output, words: TopicWords) -> int:
-    """Show the size of each replica; return the exit code. Replicas on brokers that fail have no size."""
+    """Print the size of each replica, and return the exit code. Sizes on failed brokers are empty."""
     with admin_of(common) as admin:
         topics = admin.describe_topics(chosen_topics(admin, words))
         suggest_topics(admin, topics.failed)

@@ -307,7 +307,7 @@ def delete(
 
 
 def _within_api_timeout(common: Common, doing: str) -> AbstractContextManager[None]:
-    """Interrupt a call and the handling of its response at the API timeout."""
+    """Interrupt the block at the API timeout."""
     from kctl.cli.overtime import interrupted_after  # not wanted for --help
 
     timeout_ms = common.settings.parse(AdminConfig).api_timeout_ms

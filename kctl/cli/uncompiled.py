@@ -1,4 +1,4 @@
-"""Notes about a missing compiled record module, in `kctl --version -v`, `kctl bench` and after many records."""
+"""Notes about a missing compiled record module."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ def state() -> str:
 
 
 def note_uncompiled(common: Common, records: int = MANY_RECORDS + 1) -> None:
-    """Print a note if the compiled module is missing and more than MANY_RECORDS were processed."""
+    """Print a note if the compiled module is missing and more than MANY_RECORDS records were processed."""
     if records <= MANY_RECORDS:
         return
     from kctl.client.records import is_compiled

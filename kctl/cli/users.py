@@ -1,4 +1,4 @@
-"""`kctl users`: list, create, change and delete SCRAM credentials. No output has passwords."""
+"""`kctl users`: list, create, change and delete SCRAM credentials. Passwords are never printed."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -69,7 +69,7 @@ def password_options(
         ),
     ] = FEWEST_ITERATIONS,
 ) -> "tuple[str | None, str | None, int]":
-    """Return file and source of the new password, and the number of hash iterations."""
+    """Return the file and source of the new password, and the number of hash iterations."""
     return password_file, password_from, iterations
 
 
@@ -203,9 +203,9 @@ def _wait(common: Common, admin: "Admin", results: "Results[Credential, None] | 
 
 
 def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str]) -> "list[ScramRemoval]":
-    """Return the removals of given mechanisms; mechanisms that kctl does not know cannot be deleted.
+    """Return the removals of the given mechanisms. Mechanisms that kctl does not know are not removed.
 
-    Raises: CommandError: the users have none of them.
+    Raises: CommandError: the users have no such credentials.
     """
     from kctl.client.admin import ScramRemoval
 
@@ -216,10 +216,6 @@ def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str
 
 
 def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
-    """Return the mechanisms of a user.
-
-    Raises: CommandError: a new user exists already, or an existing one is missing.
-    """
     found = admin.describe_user_scram_credentials([name])
     error = found.failed.get(name)
     if error is not None and getattr(error, "name", "") != "RESOURCE_NOT_FOUND":

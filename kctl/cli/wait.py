@@ -1,4 +1,4 @@
-"""`kctl wait`: wait for topics, brokers or a group; for init containers and CI."""
+"""`kctl wait`: waits for topics, brokers or a group."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -108,7 +108,7 @@ def _still_there(admin: "Admin", names: list[str]) -> str:
 
 
 def _passing(name: str, error: "KafkaError") -> str:
-    """Return a topic error in words. Raises: KafkaError: it is not retriable."""
+    """Return a topic error in words. Raises: KafkaError: the error is not retriable."""
     from kctl.cli.groups.lag import short
 
     if not error.retriable:

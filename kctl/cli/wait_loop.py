@@ -1,4 +1,4 @@
-"""The loop of commands that wait for a state."""
+"""Loop of commands that wait."""
 
 from collections.abc import Callable
 
@@ -20,12 +20,12 @@ NOTHING_SEEN = "no broker has responded"
 
 
 def wait_until(common: Common, what: str, missing: Callable[[Admin], str]) -> int:
-    """Wait until nothing is missing, and return OK.
+    """Wait until nothing is missing, and return OK. Unlike other commands, do not fail fast.
 
-    Unlike other commands it does not fail fast if brokers refuse connections.
-
-    Args: missing: returns the unmet conditions in words; empty if all are met.
-    Raises: CommandError: the API timeout has passed. KafkaError: not retriable.
+    Args: missing: return the unmet conditions in words; empty if all are met.
+    Raises:
+        CommandError: the API timeout passed.
+        KafkaError: an error is not retriable.
     """
     config = common.settings.parse(AdminConfig)
     common.note_ignored(config)
@@ -48,13 +48,13 @@ def look_until(
     missing: Callable[[], str],
     interval_ms: int = INTERVAL_MS,
 ) -> None:
-    """Call `missing` until it returns an empty text.
+    """Call `missing` until it returns "".
 
-    Args: limit: the option that set the timer.
-
+    Args: limit: option that set the timer.
     Raises:
-        CommandError: the timer has expired.
-        ApiTimeout: of one call, if the timer has not expired. KafkaError: not retriable.
+        CommandError: the timer expired.
+        ApiTimeout: one call timed out before the timer expired.
+        KafkaError: an error is not retriable.
     """
     waiter = runtime.driver.waiter()
     last = NOTHING_SEEN
@@ -81,9 +81,9 @@ def look_until(
 
 
 def _with_cause(last: str, cause: KafkaError | None, is_brief: bool) -> str:
-    """Return the unmet conditions, and the cause of the last timeout.
+    """Return the unmet conditions with the cause of the last timeout.
 
-    Args: is_brief: the last check was too short for its cause to mean anything.
+    Args: is_brief: the last check was too short, so its cause means nothing.
     """
     if cause is None or (is_brief and last is not NOTHING_SEEN):
         return last

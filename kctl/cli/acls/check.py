@@ -1,4 +1,4 @@
-"""Command `kctl acls check`, with the decisions of Kafka's authorizer."""
+"""Execution of `kctl acls check`, which decides as Kafka's authorizer does."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ ANYONE = "User:*"
 def check_access(
     common: Common, principal: str, resources: Resources, operations: Sequence[AclOperation], host: str | None
 ) -> int:
-    """Print the decisions with their rules, and return the exit code."""
+    """Print the decision and its rule for each resource and operation, and return the exit code."""
     output = common.choose_output(*SHAPES)
     wanted = [
         AclRule(
@@ -95,7 +95,6 @@ def _hint(needed: AclRule, denying: AclRule | None) -> str:
 
 
 def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -> None:
-    """Note rules for single hosts, which a check without --host ignores."""
     hosts = [
         rule.host
         for rule in rules

@@ -1,4 +1,4 @@
-"""Options of the `kctl acls` commands."""
+"""The `kctl acls` commands and their options."""
 
 from typing import TYPE_CHECKING, Annotated
 

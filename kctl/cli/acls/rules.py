@@ -31,9 +31,9 @@ Operations = Annotated[
 
 
 class Resources(NamedTuple):
-    """Resources of the options.
+    """Resources that the options name.
 
-    Attributes: prefixed: names are prefixes.
+    Attributes: prefixed: whether the names are prefixes.
     """
 
     named: tuple[Resource, ...]
@@ -82,11 +82,11 @@ def resource_options(
 
 
 class RuleOptions(NamedTuple):
-    """Options about rules.
+    """Options that describe rules.
 
     Attributes:
         permissions: principal and permission, such as `("User:ann", "allow")`.
-        hosts: empty for all.
+        hosts: hosts of the clients; empty for all hosts.
     """
 
     permissions: tuple[tuple[str, str], ...]
@@ -120,7 +120,7 @@ def rule_options(
 
 
 def principal_of(text: str, where: str) -> str:
-    """Return a principal with its type: `ann` is User:ann. Raises: click.BadParameter: the name is empty."""
+    """Return a principal with its type, such as User:ann for `ann`. Raises: click.BadParameter: the name is empty."""
     found = text if _TYPED.match(text) else f"User:{text}"
     if found == "User:" or text.endswith(":"):
         raise click.BadParameter(f"{text!r} is not a principal, such as User:ann", param_hint=where)
@@ -128,7 +128,9 @@ def principal_of(text: str, where: str) -> str:
 
 
 def operation_of(text: str) -> "AclOperation":
-    """Return an operation, spelled as in kctl or in Kafka's tools. Raises: click.BadParameter: unknown operation."""
+    """Return an operation, spelled as in kctl or in Kafka's tools. Raises: click.BadParameter: the operation is
+    unknown.
+    """
     from kctl.client.admin import AclOperation
 
     wanted = _letters(text)
@@ -141,7 +143,10 @@ def operation_of(text: str) -> "AclOperation":
 
 
 def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
-    """Return the rules of all combinations. Raises: click.UsageError: an option is missing."""
+    """Return a rule for each combination of resource, permission, host and operation.
+
+    Raises: click.UsageError: an option is missing, or a resource does not support an operation.
+    """
     from kctl.client.admin import AclPermission, AclResourceType, AclRule, PatternType
 
     for is_there, what in (
@@ -171,7 +176,7 @@ def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
 
 
 def check_operations(rules: "Iterable[AclRule]") -> None:
-    """Raise click.BadParameter if a type of resource does not have an operation."""
+    """Raise click.BadParameter if a resource type does not support the operation of a rule."""
     from kctl.client.admin import SUPPORTED_OPERATIONS, AclOperation
 
     for rule in rules:
@@ -187,10 +192,10 @@ def check_operations(rules: "Iterable[AclRule]") -> None:
 def filters_of(
     resources: Resources, options: RuleOptions, principals: Iterable[str] = (), *, matching: bool
 ) -> "list[AclFilter]":
-    """Return the filters of all combinations. Missing options match everything.
+    """Return a filter for each combination of the options. Missing options match everything.
 
     Args:
-        principals: principals of allow and deny rules.
+        principals: principals whose rules match with any permission.
         matching: include rules that match a resource by prefix or '*'.
     """
     from kctl.client.admin import AclFilter, AclOperation, AclPermission, AclResourceType, PatternType

@@ -55,7 +55,10 @@ def _need(option: str, missing: set[str]) -> None:
 
 
 def rules_of_clients(resources: Resources, options: RuleOptions, *, producer: bool, consumer: bool) -> list[AclRule]:
-    """Return the rules that producers or consumers need. Raises: click.UsageError: a resource is missing."""
+    """Return the rules that producers or consumers need.
+
+    Raises: click.UsageError: a resource is missing, or --operation is given.
+    """
     if options.operations:
         raise click.UsageError(
             "--operation cannot be combined with --producer or --consumer, which set the operations."
@@ -105,7 +108,7 @@ def create_rules(common: Common, rules: Sequence[AclRule], *, dry_run: bool) -> 
 
 
 def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set[AclRule]:
-    """Return the rules that exist. If listing is denied, return none unless `is_needed`."""
+    """Return the rules that exist. If they cannot be listed, return an empty set unless `is_needed`."""
     try:
         return {rule for rule in rules if admin.describe_acls(AclFilter.of(rule))}
     except BrokerError:
@@ -115,7 +118,7 @@ def _existing(admin: Admin, rules: Sequence[AclRule], *, is_needed: bool) -> set
 
 
 def delete_rules(common: Common, filters: Sequence[AclFilter], consent: Consent) -> int:
-    """Show and, with consent, delete the matching rules; return the exit code."""
+    """Show the matching rules, delete them with consent, and return the exit code."""
     output = common.choose_output(*SHAPES)
     with open_admin(common) as admin:
         with admin.within():
@@ -145,7 +148,7 @@ def _wait(common: Common, admin: Admin, rules: Collection[AclRule], *, are_there
 
 
 def _delete(admin: Admin, rules: Sequence[AclRule]) -> dict[AclFilter, KafkaError]:
-    """Delete rules and return the errors; missing rules count as deleted."""
+    """Delete rules and return the errors by filter. Missing rules count as deleted."""
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])
     refused = {wanted: error for wanted, found in results.done.items() for error in found.failed.values()}
     return {**results.failed, **refused}

@@ -1,4 +1,4 @@
-"""Options of `kctl apply`."""
+"""The `kctl apply` command and its options."""
 
 from typing import Annotated
 

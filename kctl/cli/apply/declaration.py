@@ -34,7 +34,7 @@ TOPIC_FIELDS = ("name", "partitions", "replication_factor", "configs")
 
 
 class DeclaredTopic(NamedTuple):
-    """Topic of the file. None leaves the number to the broker."""
+    """Topic declared in the file. If a number is None, the broker chooses it."""
 
     name: str
     partitions: int | None
@@ -44,7 +44,7 @@ class DeclaredTopic(NamedTuple):
 
 
 class Declaration(NamedTuple):
-    """Content of a file."""
+    """Content of the file; None for a missing section."""
 
     topics: Mapping[str, DeclaredTopic] | None
     """Topics by name. None: the file has no `topics`."""
@@ -52,9 +52,9 @@ class Declaration(NamedTuple):
 
 
 def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
-    """Read the file at `path`, or stdin if it is `-`.
+    """Read the file at `path`, or stdin if `path` is `-`.
 
-    Raises: CommandError: unreadable or invalid; the message has file and line.
+    Raises: CommandError: the file is unreadable or invalid. The message contains the file and line.
     """
     name = name_of(path)
     data = read_document(Path(path), LARGEST_FILE_BYTES, stdin)

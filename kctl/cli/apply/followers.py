@@ -1,4 +1,4 @@
-"""Checks whether brokers know the changes of `kctl apply`."""
+"""Checks whether brokers have applied the changes of `kctl apply`."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +12,7 @@ from kctl.client.errors import AuthorizationError, KafkaError
 
 
 def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange]) -> Look:
-    """Return a function that checks whether brokers know the changes, without brokers that fail to respond."""
+    """Return a function that returns, for each broker that responds, whether it has applied the changes."""
 
     def look(node_ids: Sequence[int]) -> dict[int, bool]:
         known: dict[int, bool] = {}
@@ -29,7 +29,7 @@ def knows_changes(admin: Admin, declaration: Declaration, made: AbstractSet[Appl
 def _unknown_changes(
     admin: Admin, declaration: Declaration, made: AbstractSet[ApplyChange], node_id: int
 ) -> AbstractSet[ApplyChange]:
-    """Return the changes that a broker does not know yet. Raises: KafkaError: no response, or an error."""
+    """Return the changes that the broker has not applied yet. Raises: KafkaError: the broker does not respond."""
     unknown: set[ApplyChange] = set()
     names = sorted({change.item for change in made if isinstance(change.item, str)})
     if names:

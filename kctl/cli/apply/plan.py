@@ -1,4 +1,4 @@
-"""Differences between a cluster and a file, including the deletions of `--prune`."""
+"""Differences between a cluster and a file. With `--prune`, undeclared items are differences too."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -14,7 +14,7 @@ PROTECTED = "_"
 
 
 class Kind(Enum):
-    """Kinds of changes, in the order of execution."""
+    """Kinds of changes, in execution order."""
 
     CREATE = "create"
     CONFIGS = "configs"
@@ -25,12 +25,12 @@ class Kind(Enum):
 
 
 class ApplyChange(NamedTuple):
-    """One difference. Changes of one kind and topic are sent in one request.
+    """One difference between cluster and file. Changes of one kind and topic are sent in one request.
 
     Attributes:
-        item: name of a topic, or a rule.
-        key: the config, or `partitions`; None for a whole topic or ACL.
-        is_pruned: the file does not declare the deleted topic, config or ACL.
+        item: topic name, or ACL rule.
+        key: topic config or `partitions`; None for a whole topic or ACL.
+        is_pruned: whether the change deletes something that the file does not declare.
     """
 
     kind: Kind
@@ -47,7 +47,10 @@ class ApplyChange(NamedTuple):
 
 
 class FoundTopic(NamedTuple):
-    """Topic of the cluster; `configs`: configs set on it, empty for undeclared topics."""
+    """Topic of the cluster.
+
+    Attributes: configs: configs set on the topic; empty for topics that were not described.
+    """
 
     partitions: int
     replication_factor: int
@@ -56,14 +59,17 @@ class FoundTopic(NamedTuple):
 
 
 class ApplyPlan(NamedTuple):
-    """Changes, and messages about differences that kctl cannot change."""
+    """Changes to make, and messages about differences that kctl cannot change."""
 
     changes: list[ApplyChange]
     conflicts: list[str]
 
 
 def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTopic], *, prune: bool) -> ApplyPlan:
-    """Return the changes that match the topics of a cluster to the declared ones."""
+    """Return the changes that make the topics match the declaration.
+
+    Args: prune: also delete undeclared topics and configs.
+    """
     changes: list[ApplyChange] = []
     conflicts: list[str] = []
     for name, topic in declared.items():
@@ -82,7 +88,7 @@ def make_plan(declared: Mapping[str, DeclaredTopic], found: Mapping[str, FoundTo
 
 
 def acl_changes(declared: Sequence[AclRule], found: Collection[AclRule], *, prune: bool) -> list[ApplyChange]:
-    """Return the rules to create and, with `prune`, the rules to delete."""
+    """Return the changes that create missing rules and, with `prune`, delete undeclared rules."""
     existing, wanted = frozenset(found), frozenset(declared)
     added = [ApplyChange(Kind.ADD_ACL, "create", rule, None, None, None) for rule in declared if rule not in existing]
     gone = [rule for rule in found if rule not in wanted] if prune else []

@@ -1,7 +1,7 @@
-"""Execution of `kctl apply`. All changes are shown and validated before the first is made.
+"""Execution of `kctl apply`. All changes are shown and validated before the first is sent.
 
-Deletions are last, and skipped if an earlier change failed. Changes without a response are `unknown`: a second `kctl
-apply` completes them.
+Deletions are sent last, and skipped if an earlier change failed. Changes without a response are `unknown`; a second
+`kctl apply` completes them.
 """
 
 import shlex
@@ -56,7 +56,7 @@ class Wish(NamedTuple):
 
 
 class ApplyOutcome:
-    """Results of all changes so far."""
+    """Changes, with their results and errors so far."""
 
     def __init__(self, changes: Sequence[ApplyChange]) -> None:
         self.changes = changes
@@ -78,7 +78,7 @@ class ApplyOutcome:
                 self.errors.append(error)
 
     def end_under_way(self, result: str) -> None:
-        """Set the result of changes that were sent and got no response."""
+        """Set `result` for all changes that were sent and got no response."""
         self.results.update({change: result for change, each in self.results.items() if each == UNDER_WAY})
 
     @property
@@ -220,7 +220,7 @@ def _report_conflicts(common: Common, conflicts: Sequence[str]) -> None:
 
 
 def _batches(changes: Sequence[ApplyChange], kind: Kind) -> list[list[ApplyChange]]:
-    """Split the changes of a kind into requests. Changes of one topic are in one batch."""
+    """Split the changes of a kind into requests, with all changes of a topic in the same request."""
     of_topic: dict[Item, list[ApplyChange]] = {}
     for change in changes:
         if change.kind is kind:
@@ -249,7 +249,7 @@ def _make(
     *,
     shows: bool = False,
 ) -> int:
-    """Make the changes, print their results even after an interrupt, and wait until brokers know them.
+    """Send the changes and print their results, even after an interrupt. Then wait until brokers have applied them.
 
     Args: shows: print the changes first.
     """
@@ -305,7 +305,7 @@ def _ask(
     *,
     validate_only: bool,
 ) -> Failures:
-    """Send a batch and return the errors by item. Raises: KafkaError: the whole request failed."""
+    """Send a batch and return the errors by topic or rule. Raises: KafkaError: the whole request failed."""
     if kind in (Kind.ADD_ACL, Kind.DELETE_ACL):
         return _ask_rules(admin, kind, [change.item for change in batch if isinstance(change.item, AclRule)])
     names = list(dict.fromkeys(change.item for change in batch if isinstance(change.item, str)))
@@ -321,7 +321,7 @@ def _ask(
 
 
 def _ask_rules(admin: Admin, kind: Kind, rules: Sequence[AclRule]) -> Failures:
-    """Create or delete rules and return the errors by rule; missing rules count as deleted."""
+    """Create or delete rules, and return the errors by rule. Missing rules count as deleted."""
     if kind is Kind.ADD_ACL:
         return admin.create_acls(rules).failed
     results = admin.delete_acls([AclFilter.of(rule) for rule in rules])

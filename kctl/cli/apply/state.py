@@ -1,4 +1,4 @@
-"""State of a cluster for `kctl apply`: partitions, replicas and own configs of topics."""
+"""State of a cluster for `kctl apply`: topics with their partitions, replicas and configs."""
 
 from collections.abc import Collection, Mapping
 
@@ -12,10 +12,10 @@ from kctl.client.errors import BrokerError
 
 
 def read_topics(admin: Admin, declared: Collection[str] | None) -> dict[str, FoundTopic]:
-    """Return all topics by name, with configs of declared topics.
+    """Return all topics by name. Only declared topics have configs.
 
-    Args: declared: names; None for all topics that are not internal.
-    Raises: KafkaError: a topic or its configs cannot be described.
+    Args: declared: topic names; None for all topics except internal ones.
+    Raises: KafkaError: topics cannot be listed, or their configs cannot be described.
     """
     listed = admin.list_topics(include_internal=True)
     described = [
@@ -30,9 +30,9 @@ def with_configs(
     described: Collection[str],
     broker_id: int | None = None,
 ) -> dict[str, FoundTopic]:
-    """Return the listed topics by name, with configs for the names in `described`.
+    """Return the listed topics by name. Only topics in `described` have configs.
 
-    Args: broker_id: broker to query; None for any.
+    Args: broker_id: broker to query; None for any broker.
     Raises: KafkaError: the configs of a topic cannot be described.
     """
     configs = _own_configs(admin, described, broker_id)
@@ -97,7 +97,7 @@ def rule_entry(rule: AclRule) -> dict[str, str]:
 
 
 def _plain(text: str) -> object:
-    """Return a bool or integer if YAML reads the same from the text, otherwise the text."""
+    """Return the bool or integer that YAML would read from the text, otherwise the text."""
     if text in ("true", "false"):
         return text == "true"
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < 20 and str(int(text)) == text else text

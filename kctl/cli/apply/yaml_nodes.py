@@ -21,7 +21,7 @@ class YamlRefused(Exception):
 
 
 class Scalar:
-    """Scalar; `is_plain` if written without quotes."""
+    """Scalar. `is_plain`: whether it is written without quotes."""
 
     __slots__ = ("is_plain", "line", "text")
 
@@ -82,13 +82,11 @@ def parse_yaml(data: bytes) -> Node:
 
 
 def shown(text: str) -> str:
-    """Quote a text of the file for an error message, shortened."""
+    """Quote a text of the file for an error message, and shorten long texts."""
     return repr(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}...")
 
 
 class _Reader:
-    """Parser of one document, which validates every node."""
-
     def __init__(self, yaml: Any, parser: Any) -> None:
         self._yaml = yaml
         self._next = parser.get_event

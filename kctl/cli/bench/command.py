@@ -1,4 +1,4 @@
-"""Options of `kctl bench`."""
+"""The `kctl bench` commands and their options."""
 
 from typing import Annotated, NamedTuple
 
@@ -75,7 +75,6 @@ def sending_options(
         typer.Option("--acks", metavar="ACKS", help="Required acknowledgments: all, 1, or 0 [default: all]."),
     ] = None,
 ) -> Sending:
-    """Return the options as a Sending. Raises: click.BadParameter: invalid rate."""
     try:
         return Sending(None if rate is None else parse_rate(rate), acks)
     except ValueError as e:

@@ -12,7 +12,7 @@ _LONGEST_US = (1 << _LONGEST_BITS) - 1
 
 
 class LatencyHistogram:
-    """Number of durations by bucket."""
+    """Number of durations in each bucket."""
 
     def __init__(self) -> None:
         self._counts = [0] * (_EXACT + (_LONGEST_BITS - _EXACT_BITS) * _STEPS)
@@ -20,14 +20,14 @@ class LatencyHistogram:
         self.longest_us = 0
 
     def add(self, duration_us: int) -> None:
-        """Count a duration. Negative durations count as 0."""
+        """Count a duration in us. Negative durations count as 0."""
         duration_us = min(max(0, duration_us), _LONGEST_US)
         self._counts[_bucket(duration_us)] += 1
         self.count += 1
         self.longest_us = max(self.longest_us, duration_us)
 
     def percentile_us(self, percent: float) -> int | None:
-        """Return the duration that the percentage does not exceed (nearest rank), or None without durations."""
+        """Return the nearest-rank percentile in us, or None if there are no durations."""
         if not self.count:
             return None
         rank = max(1, -(-self.count * percent // 100))

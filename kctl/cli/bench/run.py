@@ -1,6 +1,6 @@
-"""Execution of `kctl bench`, within --api-timeout as a whole.
+"""Execution of `kctl bench`. --api-timeout limits the whole measurement.
 
-After a timeout or Ctrl-C, it prints the figures so far. It deletes only topics that it created.
+After a timeout or Ctrl-C, the figures so far are printed. Only topics that the command created are deleted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """Measurement of a producer, a consumer, or both."""
+    """What a benchmark measures: a producer, a consumer, or both."""
 
     PRODUCE = "produce"
     CONSUME = "consume"
@@ -46,9 +46,10 @@ class BenchRequest(NamedTuple):
     """Options of the command line.
 
     Attributes:
-        topic: None to create and delete one.
-        per_second: maximum records per second, or None.
-        partitions, replication_factor: of a created topic; None: default of the broker.
+        topic: existing topic; None to create a topic and delete it at the end.
+        per_second: maximum records per second; None for no limit.
+        partitions: number for a created topic; None for the broker's default.
+        replication_factor: number for a created topic; None for the broker's default.
         flags: producer properties that have an option.
     """
 
@@ -74,8 +75,8 @@ class Figures(NamedTuple):
     """Measured figures.
 
     Attributes:
-        size_bytes: keys and values, uncompressed.
-        elapsed_us: until the last record.
+        size_bytes: size of keys and values, uncompressed.
+        elapsed_us: time until the last record.
     """
 
     kind: Kind
@@ -172,7 +173,7 @@ def _write(common: Common, output: Output, figures: Figures) -> None:
 
 @contextmanager
 def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
-    """Yield the topic; delete a created one in any case."""
+    """Yield the topic name. If the topic is created for this, delete it at the end, even after errors."""
     if request.topic is not None:
         yield request.topic
         return
@@ -193,7 +194,7 @@ def _topic(common: Common, request: BenchRequest) -> Iterator[str]:
 
 
 def _delete_surely(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic; repeat after an interrupt, and raise Interrupted."""
+    """Delete the topic. After an interrupt, delete it again and raise Interrupted."""
     try:
         _delete(common, admin, name)
     except Interrupted:
@@ -202,7 +203,6 @@ def _delete_surely(common: Common, admin: Admin, name: str) -> None:
 
 
 def _delete(common: Common, admin: Admin, name: str) -> None:
-    """Delete the topic, which may be missing after an interrupt."""
     try:
         failed = admin.delete_topics([name], timeout=common.close_timeout_s).failed
         error = failed.get(name)
@@ -236,7 +236,6 @@ class _Bench:
         self._consumer: Consumer | None = None
 
     def run(self) -> None:
-        """Measure. Raises: CommandError: --api-timeout passed first."""
         common = self._common
         wanted = not common.quiet and common.tracer is None
         status = SendStatus(common.environment, self._clock, self._driver, self._progress, wanted=wanted)
@@ -256,7 +255,6 @@ class _Bench:
         )
 
     def close(self) -> None:
-        """Close the clients within --close-timeout."""
         timer = Timer(self._clock, self._common.close_timeout_ms)
         if self._producer is not None:
             self._producer.close(0)

@@ -1,4 +1,4 @@
-"""Completion script for bash 3.2 and newer. It joins words that bash splits at = and :, and quotes names."""
+"""Completion script for bash 3.2 and newer. The script joins words that bash splits at = and :, and quotes names."""
 
 from shlex import quote
 

@@ -14,7 +14,9 @@ _HEAD_BYTES = 1000
 def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> None:
     """Write a script atomically.
 
-    Args: mark: text in the first bytes of replaceable files.
+    Args:
+        mark: text in the first bytes of files that may be replaced.
+        force: replace any file.
     Raises: CommandError: the file is from another program, or cannot be written.
     """
     try:

@@ -1,6 +1,6 @@
 """Cache of names from a cluster, in private files.
 
-File names are digests of the options that lead to the cluster, without passwords. Unreadable files count as empty.
+File names are digests of the options and settings that select the cluster, without passwords.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ _SECRET = ("jaas", "password", "secret", "token", "key", "registry")
 
 
 class LastNames:
-    """Cache file for one kind of names in the cluster of some options."""
+    """Cache file for one kind of names, such as topics, in one cluster."""
 
     def __init__(self, kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> None:
-        """Args: given: options that lead to the cluster, by their long names."""
+        """Args: given: options that select the cluster, by long name."""
         self._path = _path(kind, given, environ)
 
     def read(self, wall_ms: int) -> tuple[bytes, int]:
-        """Return the names, one per line, and their age; empty without a valid file."""
+        """Return the names, one per line, and their age in ms. If there is no valid file, return b"" and LONGEST_MS."""
         if self._path is None:
             return b"", LONGEST_MS
         try:
@@ -50,7 +50,7 @@ class LastNames:
             return b"", LONGEST_MS
 
     def write(self, names: str) -> None:
-        """Replace the names atomically."""
+        """Replace the names atomically. Errors are ignored."""
         if self._path is None or len(names) > MOST_BYTES:
             return
         part = self._path.with_suffix(f".{os.getpid()}")
@@ -61,7 +61,7 @@ class LastNames:
             self._delete_old()
 
     def wait_for_others(self) -> bool:
-        """Lock the file until this process and its forks exit; return whether another process held it."""
+        """Lock the file until this process and its forks exit. Return whether another process had the lock before."""
         if self._path is None:
             return False
         try:
@@ -78,7 +78,7 @@ class LastNames:
         return False
 
     def _delete_old(self) -> None:
-        """Delete expired files of options and profiles that are no longer used."""
+        """Delete expired cache files of all clusters."""
         assert self._path is not None
         oldest_s = self._path.stat().st_mtime - LONGEST_MS / 1000
         for each in self._path.parent.iterdir():
@@ -95,7 +95,7 @@ def _path(kind: str, given: Mapping[str, Sequence[str]], environ: Mapping[str, s
 
 
 def _facts(given: Mapping[str, Sequence[str]], environ: Mapping[str, str]) -> Iterator[object]:
-    """Yield options, variables, and modification times of property files that lead to the cluster."""
+    """Yield the options, variables, and modification times of property files that select the cluster."""
     for option, values in sorted(given.items()):
         yield option, [value for value in values if option != "-X" or not _is_secret(value)]
     for name, value in sorted(environ.items()):

@@ -1,10 +1,10 @@
 """Command `kctl __complete KIND LINE`: prints names for a shell, one per line, within a time limit.
 
-A second process requests the names, even after the limit, and caches them (last_names.py). If the cluster does not
-respond in time, the cached names are printed. Further completions wait for a request in progress.
+A forked process requests the names, even after the limit, and caches them (last_names.py). If the cluster does not
+respond in time, the cached names are printed. Other completions wait for a request in progress.
 
-Errors print nothing, and the exit code is 0. An alarm enforces the limit. typer is not imported: it would take a third
-of the limit.
+Errors print nothing, and the exit code is 0. An alarm enforces the limit. typer is not imported, because that takes a
+third of the limit.
 """
 
 import gc
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str]) -> Never:
 
 
 def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
-    """Print cached names if they are fresh or the cluster does not respond in time, otherwise new names."""
+    """Print cached names if they are fresh or if the cluster does not respond in time, otherwise print new names."""
     from kctl.cli.completion.last_names import FRESH_MS, LastNames
     from kctl.client.clock import SystemClock
 
@@ -90,7 +90,7 @@ def _remembered(kind: str, given: "Given", limit_ms: int) -> Never:
 
 
 def _look_up(kind: str, given: "Given", names: "LastNames", writing: int) -> Never:
-    """Request and cache the names in a separate session, so that the shell does not kill the process."""
+    """Request and cache the names in a new session, so that the shell does not kill the process."""
     cancel_all()
     _end_after(LOOK_UP_MS, b"")
     try:
@@ -113,13 +113,13 @@ def _limit_ms() -> int:
 
 
 def _end_after(limit_ms: int, text: bytes) -> None:
-    """Set an alarm that prints the text and exits. Windows has only the timeout of the call."""
+    """Set an alarm that prints the text and exits. On Windows, only the timeout of the request applies."""
     cancel_all()
     Alarm(limit_ms, lambda _: _leave(text))
 
 
 def _leave(data: bytes) -> Never:
-    """Print the names and exit immediately. Closing connections would take time."""
+    """Print the names and exit immediately, since closing connections takes time."""
     try:
         while data:
             data = data[os.write(1, data) :]
@@ -131,10 +131,10 @@ def _leave(data: bytes) -> Never:
 def lines_of(kind: str, given: "Given", call_ms: int) -> bytes:
     """Return the names of a kind, one per line.
 
-    Names with a leading - would be options, and fish replaces a leading ~: both are omitted.
+    Names that start with - or ~ are omitted: - starts options, and fish expands ~.
 
-    Args: call_ms: timeout of the call to a cluster.
-    Raises: any error of the call.
+    Args: call_ms: timeout of the request to the cluster.
+    Raises: any error of the request.
     """
     found = _FINDERS[kind](given, call_ms)
     names = sorted(name for name in found if name and name.isprintable() and not name.startswith(("-", "~")))[
@@ -151,9 +151,9 @@ def _given(line: str) -> "Given":
 
 
 def read_leading(line: str) -> Iterator[tuple[str, str]]:
-    """Yield the cluster options of an unfinished command line, by their long names, with their values.
+    """Yield the long name and value of each option in an unfinished command line that selects the cluster.
 
-    Quotes, `~` and `$NAME` are expanded as in a shell, if possible.
+    `~` and `$NAME` are expanded as in a shell.
     """
     words = iter(_words(line[:LONGEST_LINE]))
     for word in words:
@@ -230,7 +230,7 @@ def _admin(given: Given, call_ms: int) -> "AbstractContextManager[Admin]":
 
 
 def _fetch_quietly(name: str, setting: "Setting", sources: "Sources") -> "Fetched":
-    """Resolve a value of a profile. Raises: LookupError: it needs a command or prompt."""
+    """Resolve a value of a profile. Raises: LookupError: the value needs a command or a prompt."""
     from kctl.cli.profiles.references import fetch, references
 
     if any(each.kind not in QUIET_SOURCES for each in references(setting.text)):

@@ -1,4 +1,4 @@
-"""Completions for each place of a command line, read from the command tree."""
+"""What a shell can complete after each command, read from the command tree."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,12 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class Offer(NamedTuple):
-    """Completions at one place.
+    """Completions for one word of a command line.
 
     Attributes:
-        names: kind of names for `kctl __complete`, or empty.
-        list: key of LISTS, or empty.
+        words: fixed words.
+        names: kind of names for `kctl __complete`; empty for none.
+        list: key of LISTS; empty for none.
     """
 
     words: tuple[str, ...] = ()
@@ -65,7 +66,8 @@ class CommandSpec(NamedTuple):
 
     Attributes:
         path: words after kctl; empty for kctl itself.
-        arguments: completions of the arguments; the last can be repeated.
+        commands: subcommands with their descriptions.
+        arguments: completions of the arguments. The last argument can be repeated.
     """
 
     path: str
@@ -108,7 +110,6 @@ def offer_of(option: Option) -> Offer:
 
 
 def _offers(metavar: str) -> list[Offer]:
-    """Return the completions of consecutive words; the last can be repeated."""
     words = [re.match(r"\[?([A-Z]+)", part) for part in metavar.split()]
     return [_OF_WORD.get(word[1], NOTHING) for word in words if word is not None] or [NOTHING]
 
@@ -124,7 +125,7 @@ def has_shared(place: CommandSpec) -> bool:
 
 
 def short(text: str) -> str:
-    """Return the first part of a help text as a description."""
+    """Return the first clause of a help text, for a description."""
     for end in (". ", "; "):
         text = text.partition(end)[0]
     first, _, rest = text.partition(": ")
@@ -132,9 +133,9 @@ def short(text: str) -> str:
 
 
 def options_with_values(places: list[CommandSpec]) -> list[str]:
-    """Return the names of options with values, as `COMMAND:--export` if --export is a flag in other commands.
+    """Return the names of options with values. If a name is a flag of another command, return it as `COMMAND:NAME`.
 
-    Options of `kctl` itself are not checked for flags, since nothing follows them.
+    Options of `kctl` itself are not compared, since nothing follows them.
     """
     below = [place for place in places if place.path]
     flags = {name for option in _all_options(below) if not option.takes_value for name in (*option.names, *option.off)}

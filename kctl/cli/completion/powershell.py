@@ -73,7 +73,7 @@ def powershell_script(places: list[CommandSpec]) -> str:
 
 
 def _values(path: str, option: Option) -> list[str]:
-    """Return assignments of values one by one: hash literals ignore case, but -e and -E can be different options."""
+    """Return assignments one by one: hash literals ignore case, but -e and -E can be different options."""
     offered = _offer(offer_of(option))
     if not option.takes_value or offered == "''":
         return []

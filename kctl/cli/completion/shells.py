@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Shell(Enum):
-    """Shell by the name of its program."""
+    """Shell, by program name."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -17,7 +17,7 @@ class Shell(Enum):
 
 
 class Installed(NamedTuple):
-    """Path of a script, and the line that a start-up file needs, if any."""
+    """Path of an installed script, and the line that the user must add to a start-up file, if any."""
 
     path: Path
     line: str = ""
@@ -36,7 +36,7 @@ def shell_of(environ: Mapping[str, str]) -> Shell | None:
 
 
 def place_of(shell: Shell, environ: Mapping[str, str]) -> Installed | None:
-    """Return the path of the user's script, or None without a home directory."""
+    """Return the path for the user's script, or None if $HOME is not set to an absolute path."""
     home = environ.get("HOME", "")
     if not os.path.isabs(home):
         return None
@@ -56,7 +56,7 @@ def place_of(shell: Shell, environ: Mapping[str, str]) -> Installed | None:
 
 
 def _folder(environ: Mapping[str, str], variable: str, *otherwise: str) -> Path:
-    """Return the directory in a variable if absolute (XDG base directories), otherwise the default."""
+    """Return the directory in `variable` if it is absolute (XDG base directories), otherwise the default."""
     named = environ.get(variable, "")
     return Path(named) if os.path.isabs(named) else Path(*otherwise)
 

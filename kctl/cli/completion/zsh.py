@@ -93,7 +93,7 @@ def _specs(options: Iterable[Option]) -> list[str]:
 
 
 def _option(option: Option) -> str:
-    """Return the quoted spec of an option. zsh expands {--long=,-s+} to a spec for each name."""
+    """Return the quoted spec of an option. zsh expands {--long=,-s+} to one spec for each name."""
     names = (*option.names, *option.off)
     others = "*" if option.is_repeatable else f"({' '.join(names)})"
     rest = f"[{short(option.help).translate(_SPECIAL)}]"
@@ -106,7 +106,6 @@ def _option(option: Option) -> str:
 
 
 def _stuck(name: str) -> str:
-    """Return the mark of names that accept values in the same word."""
     return "=" if name.startswith("--") else "+"
 
 

@@ -1,6 +1,6 @@
-"""Bounds: start and end of reading in each partition, resolved from `-o`.
+"""Bounds: start and end offset for each partition, resolved from `-o`.
 
-Reading stops when the position reaches the end, so compaction and transaction markers before it do not matter.
+Reading stops when the position reaches the end, even if compaction or transaction markers leave no record there.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -15,25 +15,25 @@ Offsets = dict[TopicPartition, int]
 
 
 class Bounds(NamedTuple):
-    """Half-open range of offsets; None: no end."""
+    """Half-open range of offsets. `end` is None if reading has no end."""
 
     start: int
     end: int | None = None
 
 
 class BoundsLookup:
-    """Bounds of partitions, each available when its leader has responded; "end" is the end at startup.
+    """Lookup of the bounds of partitions. The bounds of a partition are available when its leader has responded.
 
-    A start that a partition does not have is moved to the nearest offset, with a note. An end may be after the last
-    record: reading waits for it, except with `exit_at_end`.
+    A start outside the log is moved to the nearest offset, with a note. An end may be after the last record; then
+    reading waits for more records, except with `exit_at_end`.
 
     Args:
-        exit_at_end: cap ends at the end at startup.
+        exit_at_end: end each partition at its end offset at startup, or before.
         without_start: partitions whose start the group determines.
-        finds_open: find open transactions at the ends.
+        finds_open: find open transactions at the end offsets.
     Attributes:
         empty: partitions without records in their range.
-        open_at: offsets at which open transactions block reading.
+        open_at: offset by partition at which an open transaction blocks reading.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class BoundsLookup:
         self._ranges.pop(topic_partition, None)
 
     def waiting(self) -> dict[TopicPartition, WaitReason]:
-        """Return the reasons for missing bounds."""
+        """Return the reason why each partition has no bounds yet."""
         reasons: dict[TopicPartition, WaitReason] = {}
         for lookup in self._lookups:
             reasons |= lookup.waiting
@@ -129,7 +129,6 @@ class BoundsLookup:
         return found_offset(self._ends, tp)
 
     def _offset(self, tp: TopicPartition, position: Position) -> int:
-        """Return the offset of a position, never below 0."""
         if isinstance(position, Absolute):
             return position.offset
         if isinstance(position, AtTime):
@@ -157,7 +156,7 @@ class BoundsLookup:
 
 
 def found_offset(lookup: OffsetLookup, tp: TopicPartition) -> int:
-    """Return the offset of a completed lookup; 0 if the broker has none."""
+    """Return the offset that the lookup found; 0 if the broker has no offset."""
     found = lookup.found[tp]
     return 0 if found is None else found.offset
 
@@ -167,7 +166,7 @@ def _counts_from(position: Position | None, anchor: Anchor) -> bool:
 
 
 def _questions(positions: Mapping[TopicPartition, Iterable[Position | None]]) -> list[dict[TopicPartition, int]]:
-    """Return the lookups by time; each has one instant per partition."""
+    """Return lookups by timestamp, each with at most one timestamp for a partition."""
     questions: list[dict[TopicPartition, int]] = []
     for tp, wanted in positions.items():
         for at, at_ms in enumerate(dict.fromkeys(each.at_ms for each in wanted if isinstance(each, AtTime))):

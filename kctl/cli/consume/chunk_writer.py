@@ -1,4 +1,4 @@
-"""ChunkWriter: output of fetched chunks, without an object for each record."""
+"""ChunkWriter: output of fetched chunks, without creating an object for each record."""
 
 from kctl.cli.data_out import DataOut
 from kctl.cli.formats.output import RecordOutput, Skip
@@ -16,8 +16,8 @@ BULK_BYTES = 512 * 1024
 class ChunkWriter:
     """Writer of records, up to a maximum number.
 
-    Args: skip: receives skipped records and batches; None: the first bad one is an error.
-    Attributes: filtered: records excluded since the last written one.
+    Args: skip: receives skipped records and batches; if None, the first bad record raises.
+    Attributes: filtered: number of excluded records since the last written record.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ChunkWriter:
         return bool(self._output.conditions)
 
     def write(self, chunk: FetchedChunk, end: int) -> int:
-        """Write the records of a chunk before the offset `end`; return the next offset to read."""
+        """Write the records of a chunk before the offset `end`. Return the next offset to read."""
         reader = chunk.reader(end)
         already = self.written
         while not reader.exhausted and not self.is_full:
@@ -65,7 +65,7 @@ class ChunkWriter:
             keep_freed_memory()
 
     def write_from(self, reader: BatchReader, chunk: FetchedChunk, max_records: int) -> int:
-        """Write at most `max_records` of a reader; return the number of joined bytes."""
+        """Write at most `max_records` of a reader. Return the number of bytes that were copied."""
         reader.count = already = self.written  # so that %i continues counting
         joined_bytes = 0
         for piece in self._output.read(reader, chunk, max_records, self._skip):
@@ -85,7 +85,6 @@ class ChunkWriter:
 
 
 def _next_at_once(records: int, joined_bytes: int) -> int:
-    """Return the number of records for the next write, from the size of the last."""
     if not joined_bytes:
         return WRITE_RECORDS
     return max(1, min(WRITE_RECORDS, WRITE_BYTES * records // joined_bytes))

@@ -1,4 +1,4 @@
-"""Options of `kctl consume`, and their conflicts. run.py is imported only for execution."""
+"""The `kctl consume` command, its options, and their conflicts. run.py is imported only for execution."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -198,7 +198,6 @@ def consume(
 
 
 def _separated(key_separator: str | None, delimiter: str | None) -> str:
-    """Return the template of records with separators. Raises: click.BadParameter: an invalid escape."""
     from kctl.cli.formats.escapes import parse_literal  # as above
 
     for text, option in ((key_separator, "'--key-separator' / '-K'"), (delimiter, "'--delimiter' / '-D'")):
@@ -213,7 +212,7 @@ def _literal(text: str) -> str:
 
 
 def _at_time(since: str) -> str:
-    """Return the offset of --since; a duration is relative to now."""
+    """Return the `-o` form of --since. A duration counts back from now."""
     try:
         parse_duration_ms(since)
     except ValueError:

@@ -25,11 +25,12 @@ COMMIT_EVERY_MS = 1000
 
 
 class Held(NamedTuple):
-    """A partition that waits for its bounds.
+    """A paused partition of the group, whose bounds are being looked up.
 
     Attributes:
-        committed: offset of the group; None if missing or unknown, `is_uncommitted` if missing.
-        has_own_start: its start offset is looked up.
+        committed: committed offset; None if there is none or it is unknown.
+        is_uncommitted: whether the group has no committed offset.
+        has_own_start: whether the start offset is looked up too.
     """
 
     committed: int | None
@@ -74,13 +75,15 @@ class GroupReading(Reading, RebalanceListener):
     def join(
         self, topics: TopicWords, specs: Sequence[OffsetSpec], *, exit_at_end: bool, starts_itself: bool = True
     ) -> None:
-        """Subscribe.
+        """Subscribe to the topics.
 
         Args:
-            specs: their ends apply to every partition, their starts to partitions without a commit.
-            exit_at_end: each partition ends at its end offset at the first assignment.
-            starts_itself: no auto.offset.reset sets the start of partitions without a commit.
-        Raises: BrokerError: a topic does not exist or is not authorized. ApiTimeout: no broker or coordinator in time.
+            specs: their ends apply to every partition, their starts to partitions without a committed offset.
+            exit_at_end: end each partition at its end offset at the first assignment.
+            starts_itself: start partitions without a committed offset by `specs`, not by auto.offset.reset.
+        Raises:
+            BrokerError: a topic does not exist or is not authorized.
+            ApiTimeout: no broker or coordinator responded in time.
         """
         self._specs = specs
         self._exit_at_end = exit_at_end
@@ -108,7 +111,7 @@ class GroupReading(Reading, RebalanceListener):
             self._polled_at_ms = self._clock.now_ms()
 
     def _may_be_released(self, error: BrokerError) -> bool:
-        """Return whether to retry: a killed KIP-848 member keeps its ID until its session times out."""
+        """Return whether to retry. A killed KIP-848 member keeps its instance ID until its session times out."""
         if error.code != ErrorCode.UNRELEASED_INSTANCE_ID:
             return False
         if self._unreleased is None:
@@ -144,7 +147,7 @@ class GroupReading(Reading, RebalanceListener):
         self._look_up_bounds(ranges, committed)
 
     def _note_unused_start(self, committed: Mapping[TopicPartition, int | None]) -> None:
-        """Note once that the group's commits, not -o, set the start."""
+        """Note once that the committed offsets, not -o, set the start."""
         starts = [spec for spec in self._specs if spec.start is not None]
         used = [tp for tp, offset in committed.items() if offset is not None]
         if self._is_start_noted or not any(spec.is_about(tp.partition) for spec in starts for tp in used):
@@ -159,7 +162,7 @@ class GroupReading(Reading, RebalanceListener):
     def _look_up_bounds(
         self, ranges: Mapping[TopicPartition, Range], committed: Mapping[TopicPartition, int | None]
     ) -> None:
-        """Hold partitions whose end, or start without a commit, must be looked up."""
+        """Limit partitions whose bounds are known. Pause the others until their bounds are looked up."""
         wanted: dict[TopicPartition, Range] = {}
         without_start: set[TopicPartition] = set()
         for tp, each in ranges.items():
@@ -192,7 +195,7 @@ class GroupReading(Reading, RebalanceListener):
         self._targets.add_lookup(lookup)
 
     def _begin(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
-        """Start held partitions at their looked-up or committed offset, up to their end."""
+        """Resume partitions whose bounds were looked up, at their start or committed offset."""
         for tp, each in bounds.items():
             held = self._held.pop(tp)
             if held.has_own_start:
@@ -212,7 +215,7 @@ class GroupReading(Reading, RebalanceListener):
             self._targets.ends[tp] = end
 
     def _committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
-        """Return the committed offsets; empty if the coordinator does not respond in time."""
+        """Return the committed offsets, or an empty dict if the coordinator does not respond in time."""
         try:
             committed = self._consumer.committed(topic_partitions)
         except ApiTimeout:
@@ -251,7 +254,7 @@ class GroupReading(Reading, RebalanceListener):
     # --- where partitions begin -------------------------------------------------------------------------------------
 
     def _begun(self, tp: TopicPartition, offset: int) -> None:
-        """Commit the start of a partition, so that the next member continues there."""
+        """Mark the start offset of a partition for the next commit, so that the next member starts there."""
         self._unbegun.discard(tp)
         self._uncommitted[tp] = offset
 
@@ -266,7 +269,7 @@ class GroupReading(Reading, RebalanceListener):
         super()._follow_empty_positions()
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Start at -o if the group has no commit; otherwise continue as the base class."""
+        """Start at -o if the group has no committed offset, otherwise as in the base class."""
         if isinstance(error, LogTruncationError) or error.__cause__ is not None:
             super()._continue_after(error)
             return
@@ -307,15 +310,15 @@ class GroupReading(Reading, RebalanceListener):
             self._consumer.commit_async(offsets, self._on_commit)
 
     def _commit_last(self) -> None:
-        """Commit all unconfirmed offsets, since no later commit repeats them."""
+        """Commit all unconfirmed offsets, since no later commit will do so."""
         latest = self._latest_commits
         self._uncommitted = {tp: at for tp, at in latest.items() if self._confirmed.get(tp) != at} | self._uncommitted
         self._commit()
 
     def _on_commit(self, offsets: Committed, error: KafkaError | None) -> None:
-        """Repeat failed offsets in the next commit, unless a newer commit is pending or the partition was lost since.
+        """Commit failed offsets again, unless a newer commit is pending or the partition was lost.
 
-        A reassigned partition continues at the group's offset, which an old commit could move back.
+        A partition that was assigned again starts at the group's offset, which an old commit could move back.
         """
         self.commit_error = error
         if error is None:
@@ -326,7 +329,7 @@ class GroupReading(Reading, RebalanceListener):
             self._uncommitted = {**again, **self._uncommitted}
 
     def report_reader_gone(self) -> None:
-        """Note that a pipe may hold unread records whose offsets are committed."""
+        """Note that records may be unread in the pipe although their offsets are committed."""
         if self.written and (self._latest_commits or self._uncommitted):
             self.note(
                 "the reader of stdout exited, and may not have read the last records. Their offsets are committed "

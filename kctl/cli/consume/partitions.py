@@ -20,11 +20,11 @@ def choose_partitions(
     *,
     may_be_none: bool = False,
 ) -> list[TopicPartition]:
-    """Return the wanted partitions of each topic; all if none is given.
+    """Return the partitions `wanted` of each topic; all partitions if `wanted` is empty.
 
-    Args: may_be_none: patterns need not match yet.
+    Args: may_be_none: patterns need not match a topic yet.
     Raises:
-        CommandError: a partition is missing, a spec selects none, or no topic matches.
+        CommandError: a partition is missing, a spec selects no partition, or no topic matches.
         BrokerError: a topic does not exist or is not authorized.
     """
     found = {topic: partitions_of(consumer, topic) for topic in topics.names}
@@ -53,7 +53,10 @@ def choose_partitions(
 
 
 def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
-    """Return the partitions of a topic. Raises: BrokerError: no such topic, with a similar name as hint."""
+    """Return the partitions of a topic.
+
+    Raises: BrokerError: the topic does not exist; the hint suggests a similar name or a pattern.
+    """
     try:
         return consumer.partitions_for(topic)
     except BrokerError as e:

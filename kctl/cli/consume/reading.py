@@ -1,4 +1,4 @@
-"""Reading: records of partitions to stdout, until a limit, the end, an idle timeout, or Ctrl-C."""
+"""Reading: writes records to stdout until a limit, the end, an idle timeout, or Ctrl-C."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -32,12 +32,13 @@ FAULT_AFTER_MS = 1000
 
 
 class Limits(NamedTuple):
-    """Conditions that end a reading, in addition to the ends of its partitions.
+    """Conditions that end a reading, in addition to the end offsets of its partitions.
 
     Attributes:
+        records: maximum number of records.
         idle_ms: maximum time without a record.
-        exits_at_end: cap ends at the end offsets at startup.
-        exits_on_loss: fail if offsets are gone before they were read.
+        exits_at_end: end each partition at its end offset at startup, or before.
+        exits_on_loss: fail if offsets are deleted before they are read.
         skips_bad_records: continue after unreadable records and batches.
     """
 
@@ -49,7 +50,7 @@ class Limits(NamedTuple):
 
 
 class Reading:
-    """Reading of assigned partitions."""
+    """One execution of `kctl consume` over assigned partitions."""
 
     def __init__(
         self, common: Common, config: ConsumerConfig, consumer: Consumer, output: RecordOutput, limits: Limits
@@ -82,22 +83,21 @@ class Reading:
         self._watch = watch
 
     def start(self, bounds: Mapping[TopicPartition, Bounds]) -> None:
-        """Assign the partitions that have records to read, at their start offsets.
-
-        If each has an end, the reading ends with the last of them.
-        """
+        """Assign the partitions that have records to read, and seek to their start offsets."""
         starts = self._targets.set(bounds)
         self._consumer.assign(list(starts))
         self._seek(starts)
 
     def look_up(self, lookup: BoundsLookup, *, is_bounded: bool) -> None:
-        """Read each partition when its bounds are known; `is_bounded`: each has an end."""
+        """Read each partition when its bounds are known.
+
+        Args: is_bounded: whether every partition has an end.
+        """
         self._targets.is_bounded = is_bounded
         self._targets.seen |= dict.fromkeys(lookup.pending)
         self._targets.add_lookup(lookup)
 
     def _begin_found(self) -> bool:
-        """Start partitions whose bounds became known; return whether there are any."""
         found = self._targets.pop_known()
         if found:
             self._begin(found)
@@ -132,16 +132,16 @@ class Reading:
 
     @property
     def _has_goal(self) -> bool:
-        """Return whether a condition other than Ctrl-C ends the reading, so that faults must time out."""
+        """Return whether a condition other than Ctrl-C ends the reading. Only then do lasting faults time out."""
         is_limited = self._limits.records < FOREVER or self._limits.idle_ms < FOREVER_MS
         return self._targets.is_bounded or is_limited
 
     def follow(self) -> None:
-        """Write records until the reading ends; flush when none is available.
+        """Write records until the reading ends. Flush when no record is available.
 
         Raises:
-            OutputClosed: the reader of the output has closed it.
-            ApiTimeout: no record came for the timeout, before an end or limit.
+            OutputClosed: the reader of stdout closed it.
+            ApiTimeout: the timeout passed without progress toward an end or limit.
         """
         try:
             self._timers.start()
@@ -183,14 +183,13 @@ class Reading:
             return None
 
     def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
-        """Report a skipped record or batch, up to MOST_NOTED."""
         self._first_skipped = self._first_skipped or str(error)
         self._skipped += 1
         if self._skipped <= MOST_NOTED:
             self.note(f"skipped {error}. Continuing at offset {offset}")
 
     def note_number_skipped(self) -> None:
-        """Report the number of skipped records and batches, and the first error."""
+        """Report the number of skipped records and batches, with the first error."""
         if self._skipped:
             number = counted(self._skipped, "bad record or batch", "bad records and batches")
             self.note(f"{number} skipped (--on-bad-record). The first: {self._first_skipped}")
@@ -201,7 +200,7 @@ class Reading:
     # --- offsets that are gone --------------------------------------------------------------------------------------
 
     def _continue_after(self, error: InvalidOffsetError) -> None:
-        """Continue at the first existing offset; `_note_reset` reports it."""
+        """Continue at the divergent offset of a truncated log, if known, otherwise at the start of the log."""
         for tp in (TopicPartition(*each) for each in error.partitions):
             if isinstance(error, LogTruncationError) and error.divergent_offset is not None:
                 self._consumer.seek(tp, error.divergent_offset)
@@ -218,7 +217,7 @@ class Reading:
         return CommandError(ExitCode.DATA, f"offset {offset} of {tp} no longer exists{why}", hint)
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
-        """Report that the expected offset of a partition is gone."""
+        """Report that reading continues at `offset`, if the expected offset is gone."""
         lost = self._targets.lost_offset(tp, offset)
         if lost is None:
             return
@@ -268,7 +267,7 @@ class Reading:
             self._show_status(self._faults)
 
     def _look_at_faults(self) -> None:
-        """Report faults of some partitions while others are read."""
+        """Report faults of some partitions while others are read, or the end of the faults."""
         words = self._words()
         self._faults = words if words.is_fault else WaitingWords()
         if words.is_fault:
@@ -280,7 +279,7 @@ class Reading:
     # --- when nothing comes -----------------------------------------------------------------------------------------
 
     def _on_idle(self) -> None:
-        """Handle a closed output, ends reached without data, and timeouts."""
+        """Check the output, empty partitions and timeouts after a poll without records."""
         self._writer.check_reader()
         self._follow_empty_positions()
         self._timers.update()
@@ -304,14 +303,13 @@ class Reading:
         return waiting_words(self._reasons(), filtered=self._writer.filtered, now_ms=self._clock.now_ms())
 
     def _reasons(self) -> dict[TopicPartition, WaitReason]:
-        """Return the wait reasons of partitions, including partitions without bounds."""
         return self._consumer.waiting_for() | self._targets.waiting()
 
     def _show_status(self, words: WaitingWords) -> None:
         self._report.show_status(self.written, self._targets, len(self._consumer.assignment), words)
 
     def _end_if_due(self, words: WaitingWords) -> None:
-        """Raise if a fault has lasted for the API timeout; end after --idle-timeout."""
+        """Raise if a fault lasts for the API timeout. End the reading after --idle-timeout."""
         self._timers.check(words, is_bounded=self._targets.is_bounded, has_goal=self._has_goal)
         if self._timers.is_idle_over:
             self._end_of_rest(words)
@@ -333,7 +331,7 @@ class Reading:
         self._report.note(text)
 
     def note_followed(self, endless: Sequence[TopicPartition], *, of: int) -> None:
-        """Report partitions without an end, if others of the `of` partitions have one."""
+        """Report the partitions without an end, if some of the `of` partitions have one."""
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
             them = "it" if len(endless) == 1 else "them"
@@ -343,7 +341,7 @@ class Reading:
             )
 
     def report_interrupt(self) -> None:
-        """Report the numbers of records and partitions read, and faults of unread partitions."""
+        """Report the number of records and partitions read, and faults of unread partitions."""
         reasons = self._reasons()
         if not reasons and not self.written:
             return  # nothing has begun yet
@@ -354,7 +352,7 @@ class Reading:
         self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
 
     def report_end(self) -> None:
-        """Report why -e printed nothing, or which records it omits."""
+        """Report why -e printed nothing, and open transactions that it stopped at."""
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(

@@ -1,4 +1,4 @@
-"""ReadingReport: notes, wait reasons, and the status line of a reading, on stderr."""
+"""ReadingReport: notes, wait reasons and the status line of a reading, on stderr."""
 
 from kctl.cli.consume.targets import Targets
 from kctl.cli.consume.waiting_words import WaitingWords, without_figures
@@ -12,8 +12,6 @@ REPEAT_MS, MOST_REPEAT_MS = 10_000, 60_000
 
 
 class ReadingReport:
-    """Reports of one reading."""
-
     def __init__(self, common: Common) -> None:
         self._common = common
         self._clock = common.environment.clock
@@ -36,7 +34,7 @@ class ReadingReport:
         self._common.say(line)
 
     def report(self, words: WaitingWords) -> None:
-        """Report each new reason, a lasting fault repeatedly, and its end."""
+        """Print a new wait reason, or that reading continues. Repeat lasting faults at growing intervals."""
         now_ms = self._clock.now_ms()
         key = without_figures(words.key)
         if key != self._reported:

@@ -1,4 +1,4 @@
-"""Timers of a reading: since the last fetched and the last written record, and of a lasting fault."""
+"""ReadingTimers: limits for idle time and faults of a reading."""
 
 from kctl.cli.consume.waiting_words import WaitingWords
 from kctl.client.clock import FOREVER_MS, Clock, Timer
@@ -13,7 +13,9 @@ CALM_MS = 2000
 class ReadingTimers:
     """Timers of one reading.
 
-    Args: limit_ms: maximum wait for an end, or for the end of a fault.
+    Args:
+        limit_ms: maximum time without fetched records before an end, and maximum time of a fault.
+        idle_ms: --idle-timeout.
     """
 
     def __init__(self, clock: Clock, limit_ms: int, idle_ms: int) -> None:
@@ -43,12 +45,12 @@ class ReadingTimers:
 
     @property
     def rest_ms(self) -> int:
-        """Return the time without fetched records, at the last update."""
+        """Return the time since the last fetched record, as of the last update."""
         return self._rest.elapsed_ms
 
     @property
     def silence_ms(self) -> int:
-        """Return the time without written records, at the last update."""
+        """Return the time since the last written record, as of the last update."""
         return self._silence.elapsed_ms
 
     @property
@@ -56,7 +58,7 @@ class ReadingTimers:
         return self.rest_ms >= self._idle_ms
 
     def wait_s(self, *, is_bounded: bool, has_goal: bool) -> float:
-        """Return the time until the next check, to wait for a chunk."""
+        """Return the maximum time to wait for records before the next check."""
         self._rest.update()
         left_ms = min(IDLE_MS, self._idle_ms - self.rest_ms)
         if is_bounded:
@@ -67,7 +69,7 @@ class ReadingTimers:
         return max(1, left_ms) / 1000
 
     def check(self, words: WaitingWords, *, is_bounded: bool, has_goal: bool) -> None:
-        """Raise ApiTimeout if an end or a limit is not reached in time."""
+        """Raise ApiTimeout if a fault, or a wait before an end, has lasted for the limit."""
         now_ms = self._clock.now_ms()
         self._follow_fault(words, now_ms)
         if is_bounded and self.rest_ms >= self._limit_ms:

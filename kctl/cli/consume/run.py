@@ -48,14 +48,16 @@ class ReadRequest(NamedTuple):
     """Options of the command.
 
     Attributes:
-        partitions: empty: all.
+        partitions: partition numbers; empty for all.
         group: group to join, or None.
         isolation: isolation.level, if given.
-        tail: number of newest records; None: by `specs`.
-        follow: continue after them.
-        exits_on_loss: fail if offsets are gone before they were read.
-        records, idle_ms, prefetch_bytes: limits, if given.
-        decodes: keys or values are decoded, perhaps with a schema registry.
+        tail: number of newest records to print; None to start at `specs`.
+        follow: whether to continue after the newest records.
+        records: maximum number of records, if given.
+        idle_ms: maximum time without a record, if given.
+        prefetch_bytes: memory limit for fetched records, if given.
+        decodes: whether keys or values are decoded.
+        exits_on_loss: fail if offsets are deleted before they are read.
     """
 
     topics: TopicWords
@@ -162,7 +164,6 @@ def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: 
 def _look_up(
     consumer: Consumer, request: ReadRequest, reading: Reading, chosen: list[TopicPartition], *, finds_open: bool
 ) -> None:
-    """Read partitions from -o, each when its bounds are known."""
     ranges = {tp: range_of(request.specs, tp.partition) for tp in chosen}
     has_ends = bool(ranges) and all(each.end is not None for each in ranges.values())
     if not request.exit_at_end and not has_ends:
@@ -172,7 +173,6 @@ def _look_up(
 
 
 def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
-    """Return the consumer config. Raises: click.UsageError: conflicting options."""
     isolation, group, defaults = request.isolation, request.group, DEFAULTS
     if request.exits_on_loss and _RESET in common.settings.by_name:
         raise click.UsageError(f"--exit-on-loss cannot be combined with {_RESET}.")
@@ -194,7 +194,6 @@ def _config(common: Common, request: ReadRequest) -> ConsumerConfig:
 
 
 def _check_group(request: ReadRequest) -> None:
-    """Raise click.UsageError for options that the group decides."""
     if request.partitions:
         raise click.UsageError("--partition cannot be combined with --group: the group assigns partitions.")
     if any(_is_stored(spec.start) for spec in request.specs):
@@ -219,7 +218,7 @@ def _is_stored(position: Position | None) -> bool:
 
 
 def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Interrupted | None]:
-    """Close within the timer; after a signal, close within the rest and return the signal."""
+    """Close the consumer within `timer`. After a signal, close it within the remaining time and return the signal."""
     try:
         return consumer.close(timer.remaining_ms / 1000), None
     except Interrupted as interrupted:
@@ -230,7 +229,7 @@ def close_consumer(consumer: Consumer, timer: Timer) -> tuple[CloseResult, Inter
 def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> int:
     """Report a failed close, and return the exit code.
 
-    Args: commit_error: error of the latest commit.
+    Args: commit_error: error of the latest commit, if it failed.
     """
     if closed.expired_in is not None:
         failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))

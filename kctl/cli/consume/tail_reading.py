@@ -1,10 +1,10 @@
 """TailReading: the newest records of all partitions, in timestamp order.
 
-Partitions whose leader does not respond within STRAGGLER_MS after the others are omitted and reported; with --follow
-they are read later.
+Partitions whose leader does not respond within STRAGGLER_MS after other leaders are omitted and reported; --follow
+reads them later.
 
-Within a partition, a record counts as at least as new as earlier ones. Ties: the later topic of the command line and
-the higher partition are newer.
+A record counts as at least as new as earlier records of its partition. With equal times, later topics on the command
+line and higher partitions are newer.
 """
 
 import heapq
@@ -36,7 +36,7 @@ _OFFSETS_AND_TIMES = OutputPlan([OutputField("offset"), b" ", OutputField("times
 
 
 class Candidate(NamedTuple):
-    """A candidate for the newest records; sorted in output order."""
+    """A candidate for the newest records. Candidates sort in output order."""
 
     time_ms: int
     order: int
@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 
 
 class TailReading(Reading):
-    """A `Reading` of the newest records, and of later ones on request."""
+    """A `Reading` of the newest records, which can continue with new records."""
 
     _count = 0
     _follows = False
@@ -53,7 +53,10 @@ class TailReading(Reading):
     _skipped_at: frozenset[tuple[str | None, int | None, int]] = frozenset()
 
     def start_tail(self, partitions: Sequence[TopicPartition], count: int, *, follows: bool) -> None:
-        """Look up the ends of the partitions, to read `count` records over all of them."""
+        """Start to look up the end offsets of the partitions.
+
+        Args: count: number of records to print from all partitions together.
+        """
         self._count = count
         self._follows = follows
         self._order = {tp: order for order, tp in enumerate(partitions)}
@@ -66,7 +69,10 @@ class TailReading(Reading):
         """Wait reasons of omitted partitions."""
 
     def follow(self) -> None:
-        """Read backwards, write the newest records, and follow if requested."""
+        """Print the newest records, and follow if requested.
+
+        Raises: CommandError: partitions could not be read, without --follow.
+        """
         self._wait_for_bounds()
         self._collect()
         self._write_newest()
@@ -80,7 +86,7 @@ class TailReading(Reading):
             raise CommandError(code, f"cannot read all partitions: {words.text}")
 
     def _collect(self) -> None:
-        """Read windows backwards until each partition has enough records."""
+        """Read ranges of offsets backward until each partition has enough records."""
         width = self._count
         windows = self._windows(self._found_bounds, width)
         while windows:
@@ -109,7 +115,7 @@ class TailReading(Reading):
         super().follow()
 
     def _wait_for_bounds(self) -> None:
-        """Wait for the bounds of all partitions, or until stragglers time out."""
+        """Wait for the bounds of all partitions. Continue without late partitions after STRAGGLER_MS."""
         limit_ms = self._config.default_api_timeout_ms
         since = Timer(self._clock, limit_ms)
         while self._bounds.pending:
@@ -131,7 +137,7 @@ class TailReading(Reading):
             self._bounds.cancel()
 
     def _end_if_due(self, words: WaitingWords) -> None:
-        """While collecting, omit partitions with a lasting fault."""
+        """Omit partitions with a lasting fault while collecting records, otherwise act as the base class."""
         if self._is_collecting and words.is_fault and self._timers.rest_ms >= STRAGGLER_MS:
             reasons = self._consumer.waiting_for()
             for tp in list(self._targets.ends):
@@ -172,7 +178,7 @@ class TailReading(Reading):
             self._reached_end(tp)
 
     def _note_skipped(self, error: CorruptBatchError, offset: int) -> None:
-        """Report a bad record once: wider windows contain it again."""
+        """Report a bad record only once, although wider ranges contain it again."""
         at = (error.topic, error.partition, offset)
         if at not in self._skipped_at:
             self._skipped_at |= {at}
@@ -211,7 +217,7 @@ class TailReading(Reading):
 
 
 class _HeldReaders:
-    """Readers of partly written batches."""
+    """Readers of batches that are not completely written."""
 
     def __init__(self) -> None:
         self._readers: dict[tuple[TopicPartition, int], BatchReader] = {}
@@ -223,7 +229,7 @@ class _HeldReaders:
         return reader
 
     def hold(self, chunk: FetchedChunk, reader: BatchReader) -> None:
-        """Hold a reader; over the limit drop all others, which are reopened when needed."""
+        """Keep a reader. Over the memory limit, drop all other readers, which can be opened again."""
         if self._held_bytes + reader.held_bytes > MOST_HELD_BYTES:
             self._readers.clear()
             self._held_bytes = 0

@@ -1,4 +1,4 @@
-"""Targets of a reading: start, end, and position of each partition."""
+"""Targets: start, end and position of each partition of a reading."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,13 +10,13 @@ FOREVER = 2**63 - 1
 
 
 class Targets:
-    """Targets of one reading.
+    """Start, end and position of each partition.
 
     Attributes:
         ends: end offsets of partitions that have not reached them.
-        is_bounded: the reading ends with the last of them.
+        is_bounded: whether the reading ends when `ends` is empty.
         expected: next offset of each partition.
-        cut: partitions whose log was truncated, so that they end at its end.
+        cut: partitions with a truncated log, which end at the new end of the log.
     """
 
     def __init__(self) -> None:
@@ -31,14 +31,14 @@ class Targets:
         self._all_lookups: list[BoundsLookup] = []
 
     def set(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:
-        """Replace the ends; return the start offsets of partitions with records to read."""
+        """Replace the ends. Return the start offsets of partitions that have records to read."""
         self.is_bounded = bool(bounds) and all(each.end is not None for each in bounds.values())
         self.ends = {}
         self.seen |= dict.fromkeys(bounds)
         return self.add(bounds)
 
     def add(self, bounds: Mapping[TopicPartition, Bounds]) -> dict[TopicPartition, int]:
-        """Add partitions; return the start offsets as `set` does."""
+        """Add partitions. Return the start offsets of those that have records to read."""
         wanted = {tp: each for tp, each in bounds.items() if each.end is None or each.start < each.end}
         self.ends |= {tp: each.end for tp, each in wanted.items() if each.end is not None}
         starts = {tp: each.start for tp, each in wanted.items()}
@@ -94,7 +94,7 @@ class Targets:
         self._high_watermarks[chunk.topic_partition] = chunk.high_watermark
 
     def lost_offset(self, tp: TopicPartition, offset: int) -> int | None:
-        """Move a partition to `offset`; return the expected offset if it differs."""
+        """Move a partition to `offset`. Return the expected offset if it differs, otherwise None."""
         expected = self.expected.get(tp, offset)
         if offset == expected:
             return None
@@ -103,12 +103,12 @@ class Targets:
 
     @property
     def lag(self) -> int | None:
-        """Return the number of offsets before the high watermarks; None before the first chunk."""
+        """Return the number of offsets up to the high watermarks, or None before the first chunk."""
         marks = self._high_watermarks
         return sum(max(0, mark - self.expected.get(tp, mark)) for tp, mark in marks.items()) if marks else None
 
     def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Drop partitions that another group member reads from now on."""
+        """Drop partitions that the group took away from this member."""
         for tp in topic_partitions:
             self.cut.discard(tp)
             for offsets in (self.ends, self.expected, self._high_watermarks):

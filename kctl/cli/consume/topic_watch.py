@@ -14,8 +14,6 @@ LOOK_EVERY_MS = 30_000
 
 
 class TopicWatch:
-    """Watch for new partitions of matching topics."""
-
     def __init__(self, consumer: Consumer, words: TopicWords, clock: Clock, every_ms: int) -> None:
         self._consumer = consumer
         self._words = words
@@ -24,7 +22,9 @@ class TopicWatch:
         self._timer = Timer(clock, self._every_ms)
 
     def new_partitions(self, known: Container[TopicPartition]) -> list[TopicPartition]:
-        """Return the partitions that are not known; empty until the next check is due."""
+        """Return partitions of matching topics that are not in `known`. Return an empty list before the next check is
+        due.
+        """
         self._timer.update()
         if self._timer.not_expired:
             return []

@@ -1,4 +1,4 @@
-"""WaitingWords: wait reasons of all partitions, grouped in few words; distinguishes faults from idle partitions."""
+"""WaitingWords: wait reasons of all partitions in a few words, and whether they are faults."""
 
 import re
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ class WaitingWords(NamedTuple):
     """Description of a wait.
 
     Attributes:
-        text: for people; empty if there is no reason.
-        is_fault: a fault withholds records that may exist.
+        text: words for people; empty if there is no reason.
+        is_fault: whether a fault withholds records that may exist.
         cause: last error, if any.
         started_at_ms: start of the oldest fault, if known.
-        key: equal for equal reasons at any time; faults only, if any.
+        key: comparison key of the reasons, without times. If there are faults, the key has only faults.
     """
 
     text: str = ""
@@ -51,10 +51,10 @@ def waiting_words(
     """Return the description of a wait.
 
     Args:
-        partitions: from `Consumer.waiting_for`.
-        group: from `Consumer.waiting_for_group`; it has precedence.
-        filtered: records excluded in the meantime.
-        now_ms: present time, for pending requests.
+        partitions: reasons from `Consumer.waiting_for`.
+        group: reason from `Consumer.waiting_for_group`, which has precedence.
+        filtered: number of records excluded in the meantime.
+        now_ms: present time, to find requests that have been pending for long.
     """
     if group is not None:
         return WaitingWords(group.text, group.kind not in RESTING, group.cause, group.started_at_ms, group.text)
@@ -84,7 +84,7 @@ def waiting_words(
 
 
 def _is_passing(reason: WaitReason, now_ms: int) -> bool:
-    """Return whether a reason is omitted: work of this client, or a recent request."""
+    """Return whether to omit a reason: work of this client, or a request sent less than FRESH_MS ago."""
     is_early = reason.kind is WaitKind.ANSWER and (
         reason.started_at_ms is None or now_ms - reason.started_at_ms < FRESH_MS
     )

@@ -27,7 +27,7 @@ def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) ->
     """Return the decoders of keys and values.
 
     Raises:
-        ConfigError: neither a registry nor a file is given.
+        ConfigError: a format needs a schema registry or file.
         CommandError: a file is unusable.
     """
     forms = {name: None if form is None else Form(form) for name, form in ((KEY, request.key), (VALUE, request.value))}
@@ -57,7 +57,7 @@ def open_sides(common: Common, request: DecodeRequest, *, for_terminal: bool) ->
 
 
 class DecodedOutput(RecordOutput):
-    """Output of records with decoded keys and values."""
+    """Output of records with decoded keys or values."""
 
     def __init__(
         self, parts: Sequence[Part], sides: Sides, *, head: bytes, null: bytes, conditions: Sequence[Condition]

@@ -1,4 +1,4 @@
-"""Options of encoding. Imports no format, to keep --help fast."""
+"""Options of encoding. No format is imported, to keep --help fast."""
 
 from typing import Annotated, NamedTuple
 
@@ -13,9 +13,13 @@ LOCAL = ("avro", "protobuf", "json", "msgpack")
 
 
 class EncodeRequest(NamedTuple):
-    """Encoding of keys and values; None leaves them unchanged.
+    """Encoding of keys and values.
 
-    Attributes: json_schema: JSON Schema file to register. registers: register the file's schema first.
+    Attributes:
+        key: schema or format of keys; None to leave them unchanged.
+        value: schema or format of values; None to leave them unchanged.
+        json_schema: JSON Schema file to register.
+        registers: register the schema of the file before encoding.
     """
 
     key: str | None = None
@@ -26,12 +30,12 @@ class EncodeRequest(NamedTuple):
 
     @property
     def sides(self) -> frozenset[str]:
-        """Return KEY and VALUE if they are encoded."""
+        """Return the parts of a record to encode: KEY, VALUE, or both."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given is not None)
 
     @property
     def by_record(self) -> frozenset[str]:
-        """Return KEY and VALUE if each record specifies the schema."""
+        """Return the parts, KEY or VALUE, whose schema each record specifies."""
         return frozenset(name for name, given in ((KEY, self.key), (VALUE, self.value)) if given == "auto")
 
 
@@ -71,7 +75,6 @@ def encode_options(
         typer.Option("--register", help="Register the schema of --avsc or --json-schema first."),
     ] = False,
 ) -> EncodeRequest:
-    """Return the options as an EncodeRequest. Raises: click.UsageError: invalid schema or combination."""
     found: dict[str, str] = parse_sides(encode or (), "'--encode'", _problem)
     local = LocalSchemas(avsc, protoset, message)
     request = EncodeRequest(found.get(KEY), found.get(VALUE), local, json_schema, register)

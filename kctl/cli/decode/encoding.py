@@ -26,11 +26,11 @@ class Encoding:
         self._value = value
 
     def encode(self, record: InputRecord, topic: str) -> InputRecord:
-        """Return the record with encoded key and value; null is unchanged.
+        """Return the record with encoded key and value. Null stays null.
 
         Raises:
-            CommandError: data does not fit its schema; the message has the place.
-            KafkaError: from the registry.
+            CommandError: data does not fit its schema. The message contains the place of the record.
+            KafkaError: the registry failed.
         """
         key = self._side(KEY, self._key, record.key, record.key_schema, record, topic)
         value = self._side(VALUE, self._value, record.value, record.value_schema, record, topic)
@@ -56,7 +56,12 @@ class Encoding:
 
 
 def open_encoding(common: Common, request: EncodeRequest) -> Encoding:
-    """Return the encoders. Raises: ConfigError, CommandError: no registry, or an unusable file."""
+    """Return the encoders.
+
+    Raises:
+        ConfigError: a registry or schema file is missing.
+        CommandError: a schema file is unusable.
+    """
     access: RegistryAccess | None = None
     if any(given is not None and given not in LOCAL for given in (request.key, request.value)):
         access = open_registry(common)

@@ -15,9 +15,9 @@ from kctl.serdes.libraries import import_library
 
 
 class JqOutput(DecodedOutput):
-    """Output of a jq program whose input is the record as in `--output jsonl`.
+    """Output of a jq program. Its input is the record as in `--output jsonl`.
 
-    Records without results, such as records that `select` excludes, count as filtered.
+    Records without results, such as those that `select` excludes, count as filtered.
     """
 
     def __init__(

@@ -1,7 +1,4 @@
-"""Child process for a jq program, since Python handles no signals during its call into C.
-
-In the child, signals and limits keep their default effect.
-"""
+"""Child process for a jq program, since Python handles no signals while jq runs."""
 
 import os
 import signal
@@ -34,23 +31,23 @@ _ENDS = {
 
 
 class JqFailure(NamedTuple):
-    """Reason why the program has no result for a text."""
+    """Reason why the program failed for one input."""
 
     reason: str
 
 
 class JqProcess:
-    """Child process that runs a jq program. It starts with the first text."""
+    """Child process that runs a jq program. The process starts with the first input."""
 
     def __init__(self, program: str, *, is_ascii: bool) -> None:
-        """Args: is_ascii: escape all characters that are not ASCII."""
+        """Args: is_ascii: escape non-ASCII characters."""
         self._head = b"%d%s" % (is_ascii, program.encode("utf-8", "surrogateescape"))
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, texts: Sequence[bytes]) -> Iterator[bytes | JqFailure]:
-        """Yield the results of each text, one per line, or the failure.
+        """Yield the results for each text, one per line, or a JqFailure.
 
-        If a text ends the child, a new child handles the remaining texts.
+        If a text terminates the child, another child handles the remaining texts.
         """
         done = 0
         while done < len(texts):
@@ -106,7 +103,7 @@ def _reason(code: int) -> str:
 
 
 def run() -> None:
-    """Run the program on the texts of stdin, in the child."""
+    """Run the jq program on the texts from stdin. Executed in the child."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     limit_memory(MOST_BYTES)

@@ -14,10 +14,10 @@ from kctl.serdes.registry import MOST_SCHEMA_CHARS
 
 
 def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
-    """Return the codec for data without schema IDs, or None without a schema file for the format.
+    """Return the codec for data without schema IDs, or None if the format needs a schema file that is not given.
 
     Raises:
-        CommandError: the file does not have the schema.
+        CommandError: the file does not contain the schema.
         ConfigError: the file cannot be read.
         LibraryMissingError: a package is not installed.
     """
@@ -45,9 +45,9 @@ def local_codec(form: Form, local: LocalSchemas) -> Codec | None:
 
 
 def message_codec(local: LocalSchemas) -> Codec | None:
-    """Return the --protoset codec for data with schema IDs, for registries that store only text, or None.
+    """Return the --protoset codec for data with schema IDs, or None if --protoset is not given.
 
-    Raises: as local_codec.
+    Registries that store schemas only as text need the codec. Raises: see `local_codec`.
     """
     if local.protoset is None:
         return None
@@ -58,18 +58,17 @@ def message_codec(local: LocalSchemas) -> Codec | None:
 
 
 def avsc_text(path: str) -> str:
-    """Return the Avro schema of a file. Raises: ConfigError: the file cannot be read or is not UTF-8."""
     return schema_text(path, "--avsc")
 
 
 def json_schema_text(path: str) -> str:
-    """Return the JSON Schema of a file. Raises: as avsc_text."""
     return schema_text(path, "--json-schema")
 
 
 def schema_text(path: str, option: str, stdin: BufferedIOBase | None = None) -> str:
-    """Return the text of the file of an option, or of `stdin` if given.
+    """Return the text of a file, or of `stdin` if given and the path is `-`.
 
+    Args: option: option of the file, for messages.
     Raises: ConfigError: the file cannot be read or is not UTF-8.
     """
     try:

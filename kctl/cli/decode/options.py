@@ -1,4 +1,4 @@
-"""Options of decoding, and parsers common with encoding. Imports no format, to keep --help fast."""
+"""Options of decoding, and parsers shared with encoding. No format is imported, to keep --help fast."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
@@ -14,7 +14,7 @@ LOCAL_FORMS = {"avro": "--avsc", "protobuf": "--protoset"}
 
 
 class LocalSchemas(NamedTuple):
-    """Schema files, and the message of the Protobuf file."""
+    """Schema files, and the message name in the Protobuf file."""
 
     avsc: str | None = None
     protoset: str | None = None
@@ -22,9 +22,13 @@ class LocalSchemas(NamedTuple):
 
 
 class DecodeRequest(NamedTuple):
-    """Formats of keys and values; None leaves them unchanged.
+    """Decoding of keys and values.
 
-    Attributes: is_strict: fail if data cannot be decoded. jq: program for each record.
+    Attributes:
+        key: format of keys; None to leave them unchanged.
+        value: format of values; None to leave them unchanged.
+        is_strict: fail if data cannot be decoded.
+        jq: program to run on each record, or None.
     """
 
     key: str | None = None
@@ -42,7 +46,6 @@ NO_DECODING = DecodeRequest()
 
 
 def _checked(texts: list[str] | None) -> list[str] | None:
-    """Validate the values of --decode. Raises: click.BadParameter."""
     parse_sides(texts or (), "'--decode'", _form)
     return texts
 
@@ -86,7 +89,6 @@ def decode_options(
         ),
     ] = None,
 ) -> DecodeRequest:
-    """Return the options as a DecodeRequest. Raises: click.UsageError: unknown format or invalid combination."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     local = LocalSchemas(avsc, protoset, message)
     if strict and not forms:
@@ -98,7 +100,8 @@ def decode_options(
 def parse_sides(texts: Sequence[str], option: str, check: Callable[[str], str]) -> dict[str, str]:
     """Return the values of `[key=|value=]TEXT` by KEY and VALUE. Without a prefix, TEXT applies to both.
 
-    Args: check: returns the problem of a text, or "".
+    Args: check: return the problem of a text, or "".
+    Raises: click.BadParameter: `check` found a problem.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -116,7 +119,7 @@ def _form(text: str) -> str:
 
 
 def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
-    """Raise click.UsageError for schema files that no format uses."""
+    """Raise click.UsageError if a schema file is not used, or --protoset and --protobuf-message are not both given."""
     if (local.protoset is None) != (local.message is None):
         raise click.UsageError("--protoset and --protobuf-message must be used together.")
     for form, name in LOCAL_FORMS.items():

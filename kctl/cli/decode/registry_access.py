@@ -14,7 +14,7 @@ NO_CLUSTER = {"bootstrap.servers": "unused:9092"}
 
 
 class RegistryAccess(NamedTuple):
-    """Registry and its schema store."""
+    """Registry client and its schema store."""
 
     registry: SchemaRegistry
     store: SchemaStore
@@ -25,9 +25,9 @@ def has_registry(common: Common) -> bool:
 
 
 def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAccess:
-    """Return the registry of the settings.
+    """Return the registry that the settings name.
 
-    Args: one_timeout: all calls share the API timeout.
+    Args: one_timeout: all calls share one API timeout.
     Raises: ConfigError: the URL is missing, or a setting is invalid.
     """
     clock = common.environment.clock

@@ -1,4 +1,4 @@
-"""Decoded keys or values of printed records, with counts of failures."""
+"""Decoders for the keys or values of printed records, which count failures."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -14,13 +14,13 @@ Warn = Callable[[str], None]
 
 
 class Side:
-    """Decoder of the keys or of the values.
+    """Decoder of all keys or of all values.
 
     Args:
         name: `key` or `value`.
-        header: header that may have the schema ID.
-        is_ascii: escape all other characters.
-        is_strict: raise a FieldError for each failure, with the failure as cause.
+        header: name of the header that may contain the schema ID.
+        is_ascii: escape non-ASCII characters.
+        is_strict: raise a FieldError for each failure.
         warn: prints the first failure of each cause.
     """
 
@@ -40,7 +40,7 @@ class Side:
         self._warned: set[str] = set()
 
     def conditions(self) -> list[Condition]:
-        """Return conditions that always hold and pass the start and the schema header of each record to the side."""
+        """Return conditions that always hold, and pass the start and schema header of each record to this decoder."""
 
         def begin(_topic: bytes) -> None:
             self._headers.clear()
@@ -71,7 +71,9 @@ class Side:
             return None
 
     def schema(self, data: bytes) -> bytes:
-        """Return the schema ID or GUID and the type as JSON, such as `{"id":7,"type":"AVRO"}`, or null."""
+        """Return the schema as JSON, such as `{"id":7,"type":"AVRO"}`. The ID may be a GUID. Without a schema, return
+        null.
+        """
         decoded = self._decode(data)
         if decoded is None or decoded.schema is None:
             return b"null"

@@ -1,6 +1,6 @@
-"""Advice for broker errors that are not in BROKER_CAUSES, and for error classes of the client.
+"""Advice for client errors, and for broker errors that are not in BROKER_CAUSES.
 
-Each error has its own advice, because errors with one exit code have different fixes.
+Each error has its own advice, because errors with the same exit code have different fixes.
 """
 
 from kctl.cli.explanations.broker_causes import BROKER_CAUSES
@@ -246,7 +246,7 @@ CLASS_ADVICE: dict[str, str] = {
 
 
 def broker_advice(name: str) -> tuple[str, ...]:
-    """Return the advice for a broker error by Kafka's name."""
+    """Return the advice for the broker error with Kafka's name `name`."""
     cause = BROKER_CAUSES.get(name)
     if cause is not None:
         return cause.try_
@@ -254,6 +254,6 @@ def broker_advice(name: str) -> tuple[str, ...]:
 
 
 def broker_hint(name: str) -> str:
-    """Return the advice as a hint, without capital letter and full stop."""
+    """Return the advice for a broker error as a hint, in lower case and without full stop."""
     text = ". ".join(line.removesuffix(".") for line in broker_advice(name))
     return text[:1].lower() + text[1:]

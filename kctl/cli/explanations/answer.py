@@ -29,7 +29,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
     """Return the lines of text output.
 
     Args: asked: subject; empty for the list of exit codes.
-    Raises: CommandError: unknown subject, with similar names as hint.
+    Raises: CommandError: the subject is unknown. The hint suggests similar names.
     """
     if is_list:
         return _listed(_all_pages(), columns)
@@ -39,7 +39,7 @@ def text_lines(asked: str, *, is_list: bool, columns: int = READABLE) -> list[st
 
 
 def listing_of(asked: str, *, is_list: bool) -> Listing:
-    """Return the listing for programs. Arguments and errors as in `text_lines`."""
+    """Return the listing for programs. Args and Raises: see `text_lines`."""
     if is_list or not asked.strip():
         return Listing("explanations", COLUMNS, _rows(_all_pages() if is_list else all_codes()))
     pages = _find(asked)
@@ -85,7 +85,6 @@ def _listed(pages: Sequence[Page], columns: int) -> list[str]:
 
 
 def _fitted(name: str, width: int) -> list[str]:
-    """Return a name or title with an indent, wrapped between words, or inside long words."""
     return [piece for line in wrapped(name, width, "  ", "    ") for piece in pieces_of(line, width)]
 
 

@@ -1,4 +1,4 @@
-"""Faults of calls on working connections, of closing, and of settings."""
+"""Faults of established connections, of closing, and of settings."""
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.explanations.fault import Fault

@@ -1,6 +1,6 @@
 """Pages of `kctl explain` about exit codes, faults and errors.
 
-Imports no properties, findings and clients, to keep `kctl explain 18` fast.
+No properties, findings or clients are imported, to keep `kctl explain 18` fast.
 """
 
 import re
@@ -22,7 +22,7 @@ BROKER_CODES = {int(code): code for code in ErrorCode}
 
 
 def pages_by_number(text: str) -> list[Page] | None:
-    """Return the pages of a number such as 18, error 3 or fault 7; None if the text is not a number."""
+    """Return the pages for a number such as `18`, `error 3` or `fault 7`; None if `text` is not a number."""
     number = _NUMBER.fullmatch(text.strip())
     return None if number is None else _by_number((number[1] or "").lower(), int(number[2]))
 

@@ -10,12 +10,12 @@ class Fault(NamedTuple):
     """Failure of a cluster or connection.
 
     Attributes:
-        number: stable, for links.
-        code: exit code if the fault fails the call.
+        number: permanent number, used in links.
+        code: exit code if the fault fails the command.
         reason: pattern of the message.
-        hint: pattern of the hint; empty if the message is sufficient.
+        hint: pattern of the hint; empty if there is no hint.
         shown_by: test that causes the fault.
-        not_shown: reason why no test does.
+        not_shown: reason if no test causes the fault.
     """
 
     number: int
@@ -33,14 +33,14 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def place_of(pattern: str, text: str) -> int | None:
-    """Return the index of a pattern on one line of `text`, or None."""
+    """Return the index at which a pattern matches a line of `text`, or None."""
     wildcards = {"...": ".*?", "#": r"\d+"}
     found = re.search("".join(wildcards.get(part, re.escape(part)) for part in _parts(pattern)), text)
     return None if found is None else found.start()
 
 
 def literal_length(pattern: str) -> int:
-    """Return the number of literal characters in a pattern: more are more specific."""
+    """Return the number of literal characters in a pattern. More specific patterns have more."""
     return sum(len(part) for part in _parts(pattern) if part not in ("...", "#"))
 
 

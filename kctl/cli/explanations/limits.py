@@ -1,4 +1,4 @@
-"""Time limits of clients, with their owner, scope and test."""
+"""Timeouts of clients, each with its owner, scope and test."""
 
 from typing import NamedTuple
 
@@ -8,15 +8,16 @@ from kctl.grammar.durations import show_duration
 
 
 class Limit(NamedTuple):
-    """Time limit of a client.
+    """Timeout of a client.
 
     Attributes:
-        name: property, or argument.
-        kind: config with the property; None for an argument.
+        name: property, or method argument.
+        kind: config class with the property; None for an argument.
         flag: command-line option, or empty.
-        owner: `module.Class` that enforces it.
-        default: used if `kind` is None.
-        only: kind of client that has it, if `kind` is None and others do not.
+        owner: `module.Class` that enforces the timeout.
+        covers: what must end within the timeout.
+        default: default of an argument.
+        only: kind of client that has the argument; empty for every client.
     """
 
     name: str
@@ -30,7 +31,7 @@ class Limit(NamedTuple):
 
     @property
     def client(self) -> str:
-        """Return the kind of client that has the limit, or "every"."""
+        """Return the kind of client that has the timeout, or "every"."""
         if self.kind is None:
             return self.only or "every"
         return "every" if self.kind.KIND == "client" else self.kind.KIND

@@ -1,4 +1,4 @@
-"""Search for the pages of a text: exit code, error, limit, property, fault, finding, or a log line. Pure."""
+"""Search for the pages of `kctl explain` that match a name, a number or a log line."""
 
 import inspect
 import re
@@ -71,7 +71,7 @@ ERROR_CLASSES: dict[str, type[errors.KafkaError]] = {
 
 
 def find_pages(text: str) -> list[Page]:
-    """Return the pages of a text, or none. Limits of several clients have several pages."""
+    """Return the pages that match a text; empty if there are none. A timeout of several clients has several pages."""
     text = text.strip()[:LONGEST_TEXT]
     numbered = pages_by_number(text)
     if numbered is not None:
@@ -102,7 +102,7 @@ SHORT = 4
 
 
 def nearest(text: str) -> list[str]:
-    """Return names similar to an unknown text, preferably names that contain its words."""
+    """Return names similar to an unknown text, of which names that contain its words are first."""
     named = {name.lower(): name for name in _names()}
     close = get_close_matches(text.lower()[:100], named, n=3, cutoff=0.5) if len(text) > SHORT else []
     return list(dict.fromkeys([*_having(text), *(named[found] for found in close)]))[:MOST_NEAREST]
@@ -142,9 +142,9 @@ def _finding(name: str) -> list[Page]:
 
 
 def _having(text: str) -> list[str]:
-    """Return the codes that contain at least two words of a text, as in NOT_LEADER; the last may be incomplete.
+    """Return the codes that contain the words of `text`, such as NOT_LEADER; the last word may be incomplete.
 
-    For a constant that no code contains, return codes with similar words.
+    A text with fewer than two words matches no code. If `text` is a constant, similar codes match too.
     """
     words = re.sub(r"[\s-]+", "_", text.strip("`'\"")).upper()[:100]
     if "_" not in words.strip("_"):
@@ -155,7 +155,7 @@ def _having(text: str) -> list[str]:
 
 
 def _nearly_having(words: str) -> list[str]:
-    """Return the codes with similar words in their present or former names."""
+    """Return the code most similar to `words`. Parts of codes and former names are compared too."""
     parts: dict[str, dict[str, None]] = {}
     for name in [*ExitCode.__members__, *ErrorCode.__members__, *FORMER_NAMES]:
         known = FORMER_NAMES[name].name if name in FORMER_NAMES else name
@@ -168,13 +168,12 @@ def _nearly_having(words: str) -> list[str]:
 
 
 def _by_part(text: str) -> list[Page]:
-    """Return the page of the only code with similar words."""
     found = _having(text)
     return _by_name(found[0]) if len(found) == 1 else []
 
 
 def _by_property(name: str) -> list[Page]:
-    """Return the pages of a limit, property or topic config, or of a variable such as KCTL_LINGER_MS."""
+    """Return the pages of a timeout, property, topic config, or variable such as KCTL_LINGER_MS."""
     if name.startswith(ENVIRONMENT_PREFIX.lower()):
         name = name.removeprefix(ENVIRONMENT_PREFIX.lower()).replace("_", ".")
     known = KNOWN[name].name if name in KNOWN else name
@@ -190,23 +189,24 @@ def _by_property(name: str) -> list[Page]:
 
 
 def _by_line(text: str) -> list[Page]:
-    """Return the page of the message in a line, preferably of its last error."""
+    """Return the page of the error in a log line. The last error of the line has precedence."""
     if _UNREAD in text:
         return _by_message(text.partition(_UNREAD)[2]) or [code_page(ExitCode.API_TIMEOUT)]
     return _by_message(text.partition(_LAST_ERROR)[2]) or _by_message(text) or _by_title(text)
 
 
 def _by_title(text: str) -> list[Page]:
-    """Return the page of the first fault with the text, preferably one that fails calls."""
+    """Return the page of a fault with the text. Faults that end a command have precedence."""
     about = [fault for fault in FAULTS.values() if text.lower() in f"{fault.title}\n{fault.reason}".lower()]
     about.sort(key=lambda fault: fault.code is ExitCode.OK)
     return [fault_page(about[0])] if about and len(text) >= SHORTEST_PART else []
 
 
 def _by_message(text: str) -> list[Page]:
-    """Return the page of the leftmost, then most specific, message in a line.
+    """Return the page of the leftmost message in a line, or of the first error name if there is no message.
 
-    The rest of the line is its cause: "broker 1 advertises a:9092: connection refused".
+    Text to the right of a message is its cause: "broker 1 advertises a:9092: connection refused". If messages start at
+    the same place, the more specific has precedence.
     """
     text = _UNDER_WAY.sub(r" within 0s (\1)", text)
     hits: list[tuple[tuple[int, bool, int], Callable[[], list[Page]]]] = []
@@ -229,7 +229,7 @@ def _by_message(text: str) -> list[Page]:
 
 
 def _by_error_name(word: str) -> list[Page]:
-    """Return the page of an error by constant, or class in kctl or Java such as NotEnoughReplicasException."""
+    """Return the page of an error, given its constant or its class name in kctl or Java."""
     if word in ErrorCode.__members__:
         return [broker_page(ErrorCode[word])]
     if word in FORMER_NAMES:

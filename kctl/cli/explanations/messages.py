@@ -1,6 +1,6 @@
-"""Messages of other clients, and the subject of `kctl explain` for each.
+"""Messages of other clients, with the subject of `kctl explain` for each.
 
-They are parts of printed lines without names and figures; `...` matches any text.
+Messages are parts of log lines without names and figures; `...` matches any text.
 """
 
 MESSAGES: tuple[tuple[str, str], ...] = (

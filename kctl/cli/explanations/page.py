@@ -12,11 +12,13 @@ class Page(NamedTuple):
     """Page of `kctl explain`.
 
     Attributes:
-        kind: exit code, error, broker error, property, limit, topic config, fault or finding.
-        name: name for `kctl explain`.
+        kind: type of the subject, such as exit code, error, property or fault.
+        name: argument for `kctl explain`.
+        means: paragraphs that explain the subject.
         try_: fixes.
+        facts: labels with values. A label may occur several times.
         lists: headings, each with names and titles of other pages.
-        also: reference to another meaning of the name.
+        also: reference to a page with the same name.
     """
 
     kind: str
@@ -49,7 +51,7 @@ class Page(NamedTuple):
         return [piece for line in lines for piece in _pieces(line, width)]
 
     def fields(self) -> dict[str, Any]:
-        """Return the page for programs. Facts with one name are joined by line feeds."""
+        """Return the page for programs. Values of facts with the same label are joined by line feeds."""
         facts: dict[str, str] = {}
         for name, value in self.facts:
             facts[name] = f"{facts[name]}\n{value}" if name in facts else value
@@ -65,7 +67,6 @@ class Page(NamedTuple):
 
 
 def _beside(rows: Sequence[tuple[str, str]], width: int, indent: str, gap: int) -> list[str]:
-    """Return texts next to their labels, or below them if a word is too long."""
     label = max(len(name) for name, _ in rows) + gap
     longest = max((columns_of(word) for _, text in rows for word in text.split()), default=0)
     if len(indent) + label + longest <= width:

@@ -30,7 +30,6 @@ def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
 
 
 def _defaults_text(defaults: dict[str, str]) -> str:
-    """Return the default, with the kinds of clients if defaults differ."""
     if len(set(defaults.values())) <= 1:
         return next(iter(defaults.values()), "none")
     return ", ".join(f"{value} ({kind})" for kind, value in defaults.items())

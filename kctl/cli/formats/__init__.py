@@ -1,1 +1,1 @@
-"""Output formats of records and tables. Pure."""
+"""Output formats of records and tables, without I/O."""

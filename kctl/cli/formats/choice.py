@@ -1,4 +1,4 @@
-"""Choice of the record output for the options in record_options.py."""
+"""Choice of the record output, according to the options in record_options.py."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -29,7 +29,7 @@ def choose_record_output(
     is_csv_safe: bool = False,
     decoding: DecodeRequest = NO_DECODING,
 ) -> RecordOutput:
-    """Return the record output of the options. Raises: click.UsageError: invalid option or combination."""
+    """Return the record output for the options. Raises: click.UsageError: an option or combination is invalid."""
     _refuse_contradictions(common, template, null, print_offsets=print_offsets)
     if decoding.decodes or decoding.jq is not None:
         _refuse_undecodable(common, decoding, template)
@@ -69,7 +69,6 @@ def choose_record_output(
 
 
 def _refuse_undecodable(common: Common, decoding: DecodeRequest, template: str | None) -> None:
-    """Raise click.UsageError if a format excludes --decode or --jq."""
     option = "--jq" if decoding.jq is not None else "--decode"
     if decoding.jq is not None and (common.output not in (None, Output.JSONL) or template):
         raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")

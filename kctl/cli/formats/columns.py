@@ -13,7 +13,7 @@ def columns_of(text: str) -> int:
 
 
 def fitted(text: str, columns: int) -> str:
-    """Cut or pad a text to this number of columns."""
+    """Cut or pad a text to `columns`."""
     if text.isascii():
         return text[:columns].ljust(columns)
     from rich.cells import set_cell_size  # as above
@@ -22,9 +22,11 @@ def fitted(text: str, columns: int) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", further: str = "") -> list[str]:
-    """Break a text into lines between words; longer words are not broken.
+    """Break a text into lines between words. Words longer than a line are not broken.
 
-    Args: first, further: prefixes of the first line and of the others.
+    Args:
+        first: prefix of the first line.
+        further: prefix of the other lines.
     """
     lines, line, is_empty = list[str](), first, True
     for word in text.split():

@@ -12,11 +12,11 @@ class DecodedSide(Protocol):
 
     @property
     def failed(self) -> int:
-        """Return the number of failures."""
+        """Return the number of values that could not be decoded."""
         ...
 
     def conditions(self) -> list[Condition]:
-        """Return conditions to check first on each record."""
+        """Return conditions that must be checked first on each record."""
         ...
 
     def json(self, data: bytes) -> bytes | None:
@@ -24,7 +24,7 @@ class DecodedSide(Protocol):
         ...
 
     def peek(self, data: bytes) -> bytes | None:
-        """Return the decoded value as JSON; failures do not count, as the data may be from the other side."""
+        """Return the decoded value as JSON, or None. Failures are not counted, since keys are tried as values."""
         ...
 
     def schema(self, data: bytes) -> bytes: ...
@@ -47,7 +47,7 @@ NOT_DECODED = Sides()
 
 
 class DecodedForm(JsonForm):
-    """Decoded JSON of keys and values. Data without a decoder is text or base64."""
+    """JSON form of decoded keys and values. Parts without a decoder are strings or base64."""
 
     def __init__(self, sides: Sides, *, is_ascii: bool) -> None:
         super().__init__(is_ascii=is_ascii)
@@ -63,7 +63,10 @@ def _json_or_null(side: DecodedSide | None, text: QuotedText) -> Callable[[bytes
 
 
 def decoded_or(side: DecodedSide, write: Callable[[bytes], bytes] | None) -> Callable[[bytes], bytes]:
-    """Return a function that writes decoded JSON, or undecodable data with `write` (None: unchanged)."""
+    """Return a function that writes decoded JSON.
+
+    Args: write: writes data that cannot be decoded; None to leave it unchanged.
+    """
     return _json_or(side, write or bytes)
 
 
@@ -79,7 +82,7 @@ def _json_or(side: DecodedSide | None, write: Callable[[bytes], bytes]) -> Calla
 
 
 def decoded_texts(sides: Sides, subject: str, data: bytes) -> list[bytes]:
-    """Return the texts that a condition searches: decoded JSON, or the bytes."""
+    """Return the texts that a condition searches: decoded JSON, or `data` if nothing can be decoded."""
     if subject == "key_or_value":
         found = [side.peek(data) for side in (sides.value, sides.key) if side is not None]
     else:

@@ -14,7 +14,7 @@ def check_length(text: str) -> None:
 
 
 def parse_literal(text: str) -> bytes:
-    """Return the bytes of a text with escapes. Raises: TemplateError: unknown escape."""
+    """Return the bytes of a text with escapes. Raises: TemplateError: an escape is unknown."""
     check_length(text)
     literal = bytearray()
     position = 0
@@ -25,7 +25,7 @@ def parse_literal(text: str) -> bytes:
 
 
 def parse_delimiter(text: str) -> bytes:
-    """Return the bytes of a separator. Raises: ValueError: unknown escape, or empty."""
+    """Return the bytes of a separator. Raises: ValueError: the text is empty or has an unknown escape."""
     delimiter = parse_literal(text)
     if not delimiter:
         raise ValueError("the separator is empty")

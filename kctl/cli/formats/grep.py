@@ -1,7 +1,6 @@
-"""Grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, on bytes.
+"""Grammar of `--grep`: `[!][k:|v:|hk:|hv:|h:NAME=|t:]REGEX`, with the prefixes of kcl.
 
-Without a prefix, key and value are searched. Prefixes are as in kcl. Patterns are Python patterns of bytes: `.` is
-one byte.
+Without a prefix, keys and values are searched. Python's bytes patterns are used: `.` matches one byte.
 """
 
 import re
@@ -25,9 +24,9 @@ _SUBJECTS = {
 
 
 def parse_greps(texts: Iterable[str], sides: Sides = NOT_DECODED) -> list[Condition]:
-    """Return the conditions that a record must meet; decoded data is searched as JSON.
+    """Return the conditions that a record must meet. Decoded data is searched as JSON.
 
-    Raises: TemplateError: invalid pattern, or h: without a name.
+    Raises: TemplateError: a pattern is invalid, or h: has no name.
     """
     return [_parse_grep(text, sides) for text in texts]
 

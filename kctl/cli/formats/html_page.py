@@ -23,7 +23,7 @@ th,td{text-align:left;vertical-align:top;padding:3px 14px 3px 0;border-bottom:1p
 
 
 class TitledRows(NamedTuple):
-    """Table of a page. Attributes: more: number of omitted rows."""
+    """Table of a page. `more`: number of rows that are omitted."""
 
     title: str
     rows: Sequence[Row]

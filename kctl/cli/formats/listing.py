@@ -20,7 +20,7 @@ _SCALARS = {str, int, float, bool, type(None)}
 
 
 class Section(NamedTuple):
-    """Part of a table: facts, one per line, and rows below them."""
+    """Part of a table: facts, one per line, followed by rows."""
 
     facts: Sequence[tuple[str, Value]]
     rows: Sequence[Row]
@@ -30,13 +30,13 @@ class Listing(NamedTuple):
     """Output of a command.
 
     Attributes:
-        kind: kind of the rows, such as `topics`, in the envelope.
+        kind: kind of the rows, such as `topics`, for the envelope.
         columns: fields of all rows, in the order of JSON and CSV.
-        rows: values by field; a field has one type in all commands (docs/schemas/listing.v1.json).
+        rows: values by field. A field has the same type in all commands (docs/schemas/listing.v1.json).
         facts: further fields of a document or JSON line; not in tables and CSV.
         shown: columns of a table; None for all.
-        sections: parts of a table, instead of `rows`.
-        objects: JSON objects, instead of `rows`, with more fields.
+        sections: parts of a table, shown in place of `rows`.
+        objects: JSON objects, shown in place of `rows`.
     """
 
     kind: str
@@ -49,9 +49,9 @@ class Listing(NamedTuple):
 
 
 def write_listing(environment: Environment, output: Output, listing: Listing) -> None:
-    """Write a listing to stdout. A table without rows is empty; CSV always has a header.
+    """Write a listing to stdout. Without rows, a table is empty, and CSV has only a header.
 
-    Raises: OutputClosed, CommandError: as `DataOut.flush`.
+    Raises: OutputClosed, CommandError: see `DataOut.flush`.
     """
     write_lines(environment, listing_lines(environment, output, listing))
 
@@ -84,7 +84,7 @@ def listing_lines(environment: Environment, output: Output, listing: Listing) ->
 
 
 def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
-    """Return a document in one of DOCUMENT_SHAPES, as ASCII to be safe for terminals."""
+    """Return the lines of a document, which contain only ASCII to be safe for terminals."""
     if output is Output.YAML:
         return list(_yaml_lines(document)) or ["{}"]
     import json  # wanted only here
@@ -93,7 +93,7 @@ def document_lines(output: Output, document: Mapping[str, object]) -> list[str]:
 
 
 def _yaml_lines(document: Mapping[str, object]) -> Iterator[str]:
-    """Yield the YAML of a document, long lists in pieces: the library needs 10 KB of memory per item."""
+    """Yield the YAML of a document. Long lists are converted in pieces, since the library needs 10 KB per item."""
     for key, value in document.items():
         if not isinstance(value, list | tuple) or len(value) <= YAML_ITEMS:
             yield from _yaml({key: value})
@@ -112,9 +112,10 @@ def _yaml(value: object) -> list[str]:
 
 
 def _json_lines(envelope: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Return indented JSON of rows without lists; the json library would not use its C encoder to indent.
+    """Return the envelope with its rows as indented JSON. Values of rows must not be lists.
 
-    A line feed followed by spaces separates fields or rows, since line feeds in strings are escaped.
+    json's C encoder does not indent. Rows are therefore split at line feeds, which strings contain only in escaped
+    form.
     """
     import json  # wanted only here
 
@@ -150,7 +151,7 @@ def _table(listing: Listing, environment: Environment) -> Iterator[str]:
 
 
 def _csv(listing: Listing, *, for_terminal: bool) -> Iterator[str]:
-    """Yield a header and rows (RFC 4180, but with line feeds); on a terminal, each row is one line."""
+    """Yield a header and rows (RFC 4180, but with line feeds). On a terminal, each row is one line."""
     import csv  # wanted only here
     from io import StringIO
 

@@ -11,7 +11,7 @@ from kctl.client.records import BatchReader, Condition, OutputField, OutputPlan,
 
 
 class ChunkField(NamedTuple):
-    """Field of a fetched chunk: attribute of `FetchedChunk`, and its format."""
+    """Attribute of `FetchedChunk` to print, and the function that formats it."""
 
     name: str
     convert: Callable[[int], bytes] = ascii_number
@@ -27,7 +27,7 @@ class RecordOutput:
 
     Args:
         head: output before the first record.
-        null: output of a null key or value, by default.
+        null: output for a null key or value.
         conditions: filters of records.
     """
 
@@ -49,10 +49,10 @@ class RecordOutput:
     def read(
         self, reader: BatchReader, chunk: FetchedChunk, limit: int, skip: Skip | None = None
     ) -> Iterable[bytes | ValuePlaces]:
-        """Return the output of at most `limit` next records of a chunk.
+        """Return the output of the next records of a chunk, at most `limit`.
 
-        Args: skip: receives skipped records and batches; None: the first bad one raises.
-        Raises: as BatchReader.output.
+        Args: skip: receives a record or batch that cannot be read; if None, CorruptBatchError is raised.
+        Raises: see `BatchReader.pieces`.
         """
         try:
             return reader.pieces(self.plan_for(chunk), limit)
@@ -63,7 +63,7 @@ class RecordOutput:
             return []
 
     def is_of_record(self, error: CorruptBatchError) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether an error concerns one record or batch, which can be skipped."""
+        """Return whether the bad data is one record or batch, which can be skipped."""
         return True
 
     def end(self) -> list[str]:
@@ -71,7 +71,7 @@ class RecordOutput:
         return []
 
     def plan_for(self, chunk: FetchedChunk) -> OutputPlan:
-        """Return the plan for a chunk; chunks share it unless it contains their fields."""
+        """Return the plan for a chunk. All chunks share one plan unless the output contains fields of the chunk."""
         if self._plan is not None:
             return self._plan
         return self._make_plan(
@@ -83,7 +83,7 @@ class RecordOutput:
 
 
 def _joined(parts: Iterable[bytes | OutputField]) -> Iterator[bytes | OutputField]:
-    """Join adjacent bytes, so that a plan has a value and one literal after it."""
+    """Join adjacent literals."""
     for is_literal, run in groupby(parts, lambda part: isinstance(part, bytes)):
         if is_literal:
             yield b"".join(part for part in run if isinstance(part, bytes))

@@ -44,11 +44,11 @@ HeaderStep = Callable[[bytes, bytes | None], bytes]
 
 
 def template_parts(template: Template, *, null: bytes, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return the output of each record.
+    """Return the output parts of each record.
 
     Args:
-        null: output of a null key, value or header value.
-        for_terminal: make record data harmless for terminals; literals of the template are unchanged.
+        null: output for a null key, value or header value.
+        for_terminal: escape control characters in record data, but not in literals of the template.
         sides: decoders. %k and %v are then decoded JSON, but with a modifier such as {hex} the bytes of the record.
     """
     forms = _Forms(null, sides, for_terminal=for_terminal)
@@ -56,8 +56,6 @@ def template_parts(template: Template, *, null: bytes, for_terminal: bool, sides
 
 
 class _Forms:
-    """Formats of fields."""
-
     def __init__(self, null: bytes, sides: Sides, *, for_terminal: bool) -> None:
         self._null = null
         self._sides = sides
@@ -87,7 +85,7 @@ class _Forms:
         return OutputField(name, write, None if write is None else null)
 
     def _safe(self, convert: Convert | None) -> Convert | None:
-        """Make a format harmless if the output is a terminal."""
+        """Return a format that also escapes control characters if the output is a terminal."""
         if convert is None or not self._for_terminal:
             return convert
         return lambda given: harmless_bytes(convert(given))

@@ -1,4 +1,4 @@
-"""Metrics in the Prometheus text format 0.0.4. Pure."""
+"""Metrics in the Prometheus text format 0.0.4."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ Labels = Mapping[str, str]
 
 
 class Metric(NamedTuple):
-    """Metric with its series."""
+    """Metric with its samples by labels."""
 
     name: str
     help: str

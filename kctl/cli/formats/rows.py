@@ -49,10 +49,10 @@ INSTANTS = frozenset(
 def table_lines(
     columns: Sequence[str], rows: Sequence[Row], width: int | None = None, paint: Paint | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a table with headings; nothing without rows.
+    """Yield the lines of a table with headings; no lines if there are no rows.
 
-    Args: width: columns of the terminal; None for a file, with widths in characters. A wider table omits empty columns;
-        if it is still too wide, each row becomes a block.
+    Args: width: columns of the terminal; None for a file, in which widths count characters. A wider table omits empty
+        columns; if it is still too wide, each row becomes a block.
     """
     if not rows:
         return
@@ -83,7 +83,6 @@ def table_lines(
 
 
 def _cells(column: str, values: Iterable[Value]) -> Iterator[str]:
-    """Yield the text of each value, cached because columns repeat strings."""
     known: dict[str, str] = {}
     for value in values:
         if isinstance(value, str):
@@ -101,9 +100,9 @@ def is_numeric(values: Iterable[Value]) -> bool:
 def block_lines(
     facts: Sequence[tuple[str, Value]], width: int | None = None, paint: Paint | None = None, longest: int = 0
 ) -> Iterator[str]:
-    """Yield `name  value` lines; long values continue on further lines.
+    """Yield `name  value` lines. Long values continue on further lines.
 
-    Args: longest: minimum width of the names, to align several blocks.
+    Args: longest: minimum width of the names, which aligns several blocks.
     """
     label = max((longest, *(len(_name_of(name)) for name, _ in facts))) + 2
     for name, value in facts:
@@ -128,7 +127,7 @@ def _number_text(value: int, column: str) -> str:
 
 
 def cell_text(value: str | float | Sequence[int] | Shares) -> str:
-    """Return a value as text, such as `orders:0-2,5 users:1` for partitions by topic."""
+    """Return a value as text. Partitions by topic become `orders:0-2,5 users:1`."""
     if isinstance(value, Mapping):
         return " ".join(f"{topic}:{_spans(sorted(numbers))}" for topic, numbers in value.items() if numbers)
     return str(value) if isinstance(value, str | int | float) else ",".join(map(str, value))
@@ -149,14 +148,13 @@ def heading(column: str) -> str:
 
 
 def _name_of(column: str) -> str:
-    """Return the name of a column without its unit, which values have."""
     return column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
 
 
 def cell(value: Value, column: str = "") -> str:
-    """Return the text of a cell, `-` for None.
+    """Return the text of a cell; `-` for None.
 
-    Args: column: determines the format of numbers: counts, sizes, durations or instants.
+    Args: column: name that determines the format of numbers: counts, sizes, durations or times.
     """
     if value is None:
         return "-"

@@ -14,27 +14,27 @@ CSV_HEAD = b"topic,partition,offset,timestamp,key,key_encoding,value,value_encod
 
 
 def raw_parts(*, null: bytes, for_terminal: bool) -> list[Part]:
-    """Return the bytes of the value, without a separator between records."""
+    """Return the output parts for the value, without a separator between records."""
     return [OutputField("value", harmless_bytes, null) if for_terminal else OutputField("value")]
 
 
 def hex_parts(*, null: bytes) -> list[Part]:
-    """Return the value in hexadecimal, one record per line."""
+    """Return the output parts for the value in hexadecimal, one record per line."""
     return [OutputField("value", hexlify, null), b"\n"]
 
 
 def base64_parts(*, null: bytes) -> list[Part]:
-    """Return the value in base64 (RFC 4648, padded, not wrapped), one record per line."""
+    """Return the output parts for the value in base64 (RFC 4648, padded), one record per line."""
     return [OutputField("value", b64encode, null), b"\n"]
 
 
 def jsonl_parts(*, for_terminal: bool, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return one JSON object per record, from which the record can be restored.
+    """Return the output parts for one JSON object per record, from which the record can be restored.
 
     `{"topic","partition","offset","timestamp","key","value","headers":[[name,value],...]}`.
 
-    Bytes that are not UTF-8 are `{"base64":"..."}`. A decoded key or value is JSON, with the schema
-    `{"id":7,"type":"AVRO"}`, or null, in `key_schema` or `value_schema`.
+    Bytes that are not UTF-8 are `{"base64":"..."}`. For decoded keys and values, `key_schema` and `value_schema`
+    contain the schema `{"id":7,"type":"AVRO"}`, or null.
     """
     form = DecodedForm(sides, is_ascii=for_terminal) if sides.decodes else JsonForm(is_ascii=for_terminal)
     schemas = [
@@ -68,10 +68,9 @@ FORMULA_STARTS = b"=+-@\t\r"
 
 
 def csv_parts(*, for_terminal: bool, is_safe: bool = False, sides: Sides = NOT_DECODED) -> list[Part]:
-    """Return one line with the columns of CSV_HEAD per record (RFC 4180: CRLF, doubled quotes).
+    """Return the output parts for one CSV line per record, with the columns of CSV_HEAD (RFC 4180).
 
-    Encodings are `utf-8`, `base64` for other bytes, `json` for decoded data, or `null`, without quotes. Headers are as
-    in jsonl.
+    Encodings are `utf-8`, `base64` for other bytes, `json` for decoded data, or `null`. Headers are as in jsonl.
 
     Args: is_safe: write an apostrophe before keys and values that start a formula.
     """

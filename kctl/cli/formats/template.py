@@ -1,7 +1,7 @@
-"""Grammar of `consume -f` and `produce -f`. Errors show the position with a caret.
+"""Grammar of `consume -f` and `produce -f`.
 
-Has the verbs and modifiers of rpk and kcl (docs/formats.md), except: %h has only %k %K %v %V in its braces, %d has
-strftime but no Go layouts, and `{json}` writes keys and values as JSON.
+Supports the verbs and modifiers of rpk and kcl (docs/formats.md), except: %h has only %k %K %v %V in its braces, %d has
+no Go layouts, and `{json}` writes keys and values as JSON.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Convert = Callable[[Any], bytes]
 
 
 class Verb(Enum):
-    """Printed part of a record; the value is its letter."""
+    """Verb of a template. The value is its letter."""
 
     TOPIC = "t"
     TOPIC_BYTES = "T"
@@ -41,7 +41,7 @@ class Verb(Enum):
 
 
 class Attribute(Enum):
-    """Attribute of a record in `%a{...}`; the value is its word."""
+    """Attribute in `%a{...}`. The value is its word."""
 
     COMPRESSION = "compression"
     TIMESTAMP_TYPE = "timestamp-type"
@@ -53,11 +53,12 @@ class Field(NamedTuple):
     """Field of a record.
 
     Attributes:
-        convert: writes a number or bytes; None for the default.
+        convert: formats a number or bytes; None for the default format.
         is_json: write JSON, with null as null.
         is_schema: write the schema ID of a decoded key or value.
+        attribute: attribute to write, for %a.
         parts: output of each header, for %h.
-        form: word of the modifier, or empty.
+        form: name of the modifier, or empty.
     """
 
     verb: Verb
@@ -80,16 +81,16 @@ _NEAREST_VERBS = {"s": "v", "S": "V", "R": "V{big32}", "O": "o", "P": "p", "D": 
 
 
 class Check(Protocol):
-    """Further check of a field. Returns the problem, or "". `before`: the preceding parts."""
+    """Additional check of a field, which returns the problem or "". `before`: parts before the field."""
 
     def __call__(self, field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str: ...
 
 
 def parse_template(text: str, check: Check | None = None) -> Template:
-    """Return the parts of a template, with adjacent literal bytes joined.
+    """Return the parts of a template. Adjacent literals are joined.
 
-    Args: check: further check of each field.
-    Raises: TemplateError: unknown verb, modifier or escape, or an incomplete template.
+    Args: check: additional check of each field.
+    Raises: TemplateError: the template is incomplete, or has an unknown verb, modifier or escape.
     """
     check_length(text)
     return _Parser(text, check).read_parts(inside_header=False)
@@ -102,7 +103,6 @@ class _Parser:
         self._at = 0
 
     def read_parts(self, *, inside_header: bool) -> Template:
-        """Parse to the end, or to the closing brace of header parts."""
         parts: list[bytes | Field] = []
         literal = bytearray()
         while self._at < len(self._text):
@@ -220,7 +220,7 @@ class _Parser:
         return self._text[start : self._at]
 
     def _compile(self, compile_layout: Callable[[str], Convert]) -> Convert:
-        """Parse the text in brackets: any character, repeated any number of times, up to its repeated counterpart."""
+        """Parse a text in brackets and compile it. Brackets may be any character, repeated any number of times."""
         start = self._at
         mark = self._next()
         if not mark or mark == "}":

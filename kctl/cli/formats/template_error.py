@@ -1,4 +1,4 @@
-"""Errors of templates, shown with a caret below the position."""
+"""Errors of templates."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ class TemplateError(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean X?` for a similar known word, otherwise the list of known words."""
+    """Return `; did you mean X?` if a known word is similar, otherwise the list of known words."""
     from kctl.client.config import nearest_name  # deferred import: only for errors
 
     known = list(known)
@@ -34,7 +34,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _window(template: str, position: int, length: int) -> tuple[str, int, int]:
-    """Return the visible part of a template, and start and width of the caret."""
     first = max(0, position - _SHOWN_AROUND)
     last = position + length + _SHOWN_AROUND
     shown = "".join(c if c.isprintable() else " " for c in template[first:last])

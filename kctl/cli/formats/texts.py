@@ -1,4 +1,4 @@
-"""Text formats of bytes: hex, base64, and JSON without loss."""
+"""Text formats of bytes: base64, and JSON from which the bytes can be restored."""
 
 from base64 import b64encode
 from binascii import hexlify
@@ -31,10 +31,10 @@ def header_name_bytes(name: str) -> bytes:
 
 
 class JsonForm:
-    """Conversion of bytes to JSON: a string if UTF-8, otherwise `{"base64":"..."}`, or null.
+    """Conversion of bytes to JSON: a string if the bytes are UTF-8, otherwise `{"base64":"..."}`.
 
     Args:
-        is_ascii: escape all characters that are not ASCII, because JSON does not escape some control characters.
+        is_ascii: escape non-ASCII characters, because some of them are control characters.
         most_bytes: maximum JSON size of a key, value or header.
         part_bytes: size above which data is escaped in parts.
     """

@@ -1,7 +1,7 @@
 """Timestamp formats `%d{iso}`, `%d{local}` and `%d{strftime[%F %T]}`, from milliseconds.
 
-Times are in UTC, except `local`: the time zone of the machine ($TZ). Names are English in all locales. Times outside
-years 1 to 9999 are printed as numbers.
+`local` has the time zone of the machine ($TZ), other formats UTC. Names are English. Times outside years 1 to 9999 are
+printed as numbers.
 """
 
 from collections.abc import Callable
@@ -35,9 +35,9 @@ _MONTHS = (
 
 
 def compile_strftime(layout: str) -> TimeForm:
-    """Return the function that writes timestamps with directives of strftime(3).
+    """Return the function that formats timestamps by strftime(3) directives.
 
-    Raises: LayoutError: unknown directive.
+    Raises: LayoutError: a directive is unknown.
     """
     pieces: list[Piece | str] = []
     position = 0
@@ -92,7 +92,7 @@ def _half(at: datetime) -> str:
 
 
 def _week(at: datetime, first_weekday: int) -> int:
-    """Return the week of the year; week 1 starts at the first `first_weekday` (0 is Monday)."""
+    """Return the week of the year. Week 1 starts at the first `first_weekday` of the year (0 is Monday)."""
     day_of_year = at.timetuple().tm_yday
     return (day_of_year + 6 - (at.weekday() - first_weekday) % 7) // 7
 

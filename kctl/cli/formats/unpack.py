@@ -22,9 +22,9 @@ class _Step(NamedTuple):
 
 
 def compile_unpack(letters: str) -> TextForm:
-    """Return the function that writes bytes according to the letters.
+    """Return the function that formats bytes according to the letters.
 
-    Raises: LayoutError: unknown letter, or a letter after the end of the input.
+    Raises: LayoutError: a letter is unknown, or follows the end of the input.
     """
     steps: list[_Step] = []
     order = "<"

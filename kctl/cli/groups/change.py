@@ -1,7 +1,4 @@
-"""Execution of `kctl groups reset-offsets` and `delete-offsets`.
-
-All checks that can reject the change precede the first write.
-"""
+"""Execution of `kctl groups reset-offsets` and `delete-offsets`. All checks precede the first write."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -34,7 +31,7 @@ CHECK = "kctl groups describe {group}"
 
 
 class Reset(NamedTuple):
-    """Options of a reset; `flag` and `value`: the option that sets the new offsets."""
+    """Options of a reset. `flag` and `value`: option that sets the new offsets, and its value."""
 
     group_id: str
     topics: tuple[str, ...]
@@ -46,7 +43,7 @@ class Reset(NamedTuple):
 
 
 def run_reset(common: Common, reset: Reset) -> int:
-    """Show or make the changes; return the exit code."""
+    """Show the new offsets, set them with consent, and return the exit code."""
     output = common.choose_output(*SHAPES)
     parsed = _parse(common, reset)
     with open_admin(common) as admin:
@@ -75,8 +72,6 @@ def run_reset(common: Common, reset: Reset) -> int:
 
 
 class _Parsed(NamedTuple):
-    """Values of the options that need no broker."""
-
     topics: Mapping[str, list[int] | None]
     file_offsets: Mapping[TopicPartition, int]
     at_ms: int | None
@@ -87,7 +82,6 @@ def _parse(common: Common, reset: Reset) -> _Parsed:
 
 
 def _file_offsets(common: Common, reset: Reset) -> Mapping[TopicPartition, int]:
-    """Return the offsets of --from-file, waiting for a pipe until the API timeout."""
     if not isinstance(reset.value, Path):
         return {}
     timeout_ms = common.settings.parse(AdminConfig).default_api_timeout_ms
@@ -133,7 +127,9 @@ def _partitions(
 ) -> dict[TopicPartition, int | None]:
     """Return the committed offset of each chosen partition.
 
-    Raises: CommandError: there is none. KafkaError: a topic or partition does not exist.
+    Raises:
+        CommandError: there is no partition to reset.
+        KafkaError: a topic or partition does not exist.
     """
     if parsed.file_offsets:
         named: dict[str, list[int] | None] = {}
@@ -181,7 +177,7 @@ def _reset_result(change: OffsetChange, failed: Mapping[TopicPartition, KafkaErr
 
 
 def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Consent) -> int:
-    """Show or delete the committed offsets of the topics; return the exit code."""
+    """Show the committed offsets of the topics, delete them with consent, and return the exit code."""
     output = common.choose_output(*SHAPES)
     wanted = parse_named(topics)
     with open_admin(common) as admin:
@@ -212,7 +208,6 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Co
 def _to_forget(
     admin: Admin, group_id: str, wanted: Mapping[str, list[int] | None]
 ) -> tuple[GroupDescription, dict[TopicPartition, int | None]]:
-    """Return the group, and its offsets to delete. Raises: CommandError: no offsets, or members."""
     wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None
@@ -233,7 +228,6 @@ def _to_forget(
 
 
 def _readers(group: GroupDescription, wanted: Mapping[str, list[int] | None]) -> list[MemberDescription]:
-    """Return the known members that read one of the topics; the coordinator checks again."""
     return [
         member
         for member in group.members

@@ -1,4 +1,4 @@
-"""`kctl groups`: list, describe, lag, members and delete."""
+"""`kctl groups` commands: list, describe, lag, members and delete."""
 
 from typing import Annotated
 
@@ -219,7 +219,6 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 
 
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
-    """Return the given groups; empty for all. Raises: click.UsageError: names with --all."""
     if names and show_all:
         raise click.UsageError(f"--all cannot be combined with group names: {names[0]} is read as a group.")
     return list(dict.fromkeys(names or ()))

@@ -1,4 +1,4 @@
-"""Output of `kctl groups describe` and `members`: rows, objects, and failed requests."""
+"""Output of `kctl groups describe` and `members`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +20,6 @@ from kctl.client.wording import counted
 
 
 def describe_groups(common: Common, output: Output, group_ids: list[str], columns: Sequence[str]) -> int:
-    """Show groups with their partitions; return the exit code."""
     missing: list[KafkaError] = []
     with admin_of(common) as admin:
         results = find_groups(common, admin, chosen_groups(admin, group_ids, missing))
@@ -49,7 +48,6 @@ def describe_groups(common: Common, output: Output, group_ids: list[str], column
 
 
 def _shown(columns: Sequence[str], groups: Sequence[tuple[GroupDescription, Sequence[PartitionLag]]]) -> list[str]:
-    """Return the columns of a table: start offsets of share groups, committed offsets of others."""
     are_share = {is_share(group) for group, _ in groups}
     offsets = {True: ["start_offset"], False: ["committed"]}
     named = [name for kind in sorted(are_share) for name in offsets[kind]]

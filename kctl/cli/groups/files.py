@@ -25,7 +25,7 @@ HEADER = ("topic", "partition", "offset")
 
 
 def write_offsets(path: Path, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Write offsets as JSON if the name ends with .json, otherwise as CSV.
+    """Write offsets as JSON if the file name ends with .json, otherwise as CSV.
 
     Raises: CommandError: the file cannot be written.
     """
@@ -53,9 +53,9 @@ def _csv_text(offsets: Mapping[TopicPartition, int]) -> str:
 
 
 def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
-    """Return the offsets of a group in a file, ignoring other groups.
+    """Return the offsets of a group in a file. Other groups are ignored.
 
-    Raises: CommandError: the file cannot be read, or has an invalid value; the message has the place.
+    Raises: CommandError: the file cannot be read, has an invalid value, or has no offset of the group.
     """
     try:
         text = read_document(path, LARGEST_FILE_BYTES).decode("utf-8-sig")

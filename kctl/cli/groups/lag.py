@@ -1,6 +1,6 @@
-"""Lag of groups by partition, from committed offsets and end offsets.
+"""Lag of groups by partition: end offset minus committed offset.
 
-If either is unknown, there is a note and no number.
+If either is unknown, the lag is None and a note has the reason.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,12 +25,13 @@ class PartitionLag(NamedTuple):
     """One partition of one group.
 
     Attributes:
-        committed, end: None if missing or unknown.
-        lag: None unless both are known and consistent.
+        committed: committed offset, or start offset of a share group; None if missing or unknown.
+        end: end offset; None if the partition is missing or the end is unknown.
+        lag: None unless both offsets are known and consistent.
         note: anomaly, or empty.
-        error: error of the commit or end, unless the partition does not exist.
+        error: reason for an unknown offset, unless the partition does not exist.
         start: start offset of the log, if known.
-        is_share: `committed` is the start offset of a share group, before which all records are done.
+        is_share: whether the group is a share group.
     """
 
     group_id: str
@@ -46,7 +47,7 @@ class PartitionLag(NamedTuple):
 
     @property
     def unread(self) -> int | None:
-        """Return the number of unread offsets: the lag, or the whole log without a commit."""
+        """Return the number of unread offsets: the lag, or the whole log if the group has no committed offset."""
         is_new = self.note == NOT_COMMITTED and self.end is not None
         return (self.end or 0) - self.start if is_new else self.lag
 
@@ -54,9 +55,9 @@ class PartitionLag(NamedTuple):
 def partition_lags(
     admin: Admin, groups: Collection[GroupDescription], wanted: Mapping[str, Sequence[int]] | None = None
 ) -> dict[str, list[PartitionLag]]:
-    """Return the partitions of each group: committed, assigned, and others of its topics, which are unread.
+    """Return the partitions of each group: committed, assigned, and unread partitions of its topics.
 
-    Args: wanted: partition numbers by topic; only these are reported.
+    Args: wanted: partition numbers by topic; None for all.
     Raises: KafkaError: the offsets of a group are unavailable.
     """
     committed: dict[str, dict[TopicPartition, int | KafkaError | None]] = {}
@@ -99,7 +100,7 @@ def _add_uncommitted(
     committed: Mapping[str, dict[TopicPartition, int | KafkaError | None]],
     mirrored: Mapping[str, set[TopicPartition]],
 ) -> set[tuple[str, TopicPartition]]:
-    """Add the uncommitted partitions of each group's topics, and return them."""
+    """Add partitions without committed offset of each group's topics to `committed`, and return them."""
     added: set[tuple[str, TopicPartition]] = set()
     topics: dict[str, set[str]] = {}
     for group in groups:
@@ -135,14 +136,14 @@ def _shared(
 
 
 def _of_share_group(lag: PartitionLag, counted_lag: int | None) -> PartitionLag:
-    """Return a partition with the lag that the coordinator of the share group counts."""
+    """Return `lag` with the number of records that the coordinator of the share group counts."""
     is_known = lag.lag is not None and counted_lag is not None
     note = NOT_READ if lag.note == NOT_COMMITTED else lag.note
     return lag._replace(lag=counted_lag if is_known else lag.lag, note=note, member=None, is_share=True)
 
 
 def _starts(admin: Admin, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """Return the known start offsets; without one only a note is missing."""
+    """Return the start offsets that are known. If one is missing, only a note is lost."""
     try:
         results = admin.list_offsets(dict.fromkeys(partitions, EARLIEST))
     except ApiTimeout:  # a leader that did not report its end has used up the time
@@ -173,7 +174,7 @@ def partition_lag(
     end: int | KafkaError,
     member: MemberDescription | None,
 ) -> PartitionLag:
-    """Return the lag of a partition, from its committed offset and both ends of its log."""
+    """Return the lag of a partition, given its committed, start and end offset."""
     if isinstance(committed, KafkaError):
         error = committed
         return PartitionLag(group_id, tp, None, None, None, member, f"committed offset unknown: {short(error)}", error)
@@ -194,7 +195,7 @@ def no_lag_text(admin: Admin, group_id: str) -> str:
 
 
 def short(error: KafkaError) -> str:
-    """Return an error in a word or two, for a table."""
+    """Return an error in one or a few words, for a table."""
     if isinstance(error, BrokerError):
         return error.name
     if isinstance(error, AdvertisedAddressError):

@@ -1,4 +1,4 @@
-"""The frame of `kctl groups lag --watch`: a summary, the lag over time, the table, and errors. Pure."""
+"""The frame of `kctl groups lag --watch`: a summary, the lag over time, the table, and errors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ def late_frame(before: "Sequence[Text]", error: KafkaError, height: int) -> "lis
 
 
 def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height: int) -> "list[Text]":
-    """Return the frame of a terminal: partitions by lag, with their lag over time."""
+    """Return the lines of the frame. Partitions with the most lag are first."""
     notes: list[Text] = [text_of((one_line(note), "yellow")) for note in look.notes]
     notes += [text_of((one_line(explain(error).message), "red")) for error in look.errors]
     room = height - 1  # the cursor stands on a line below
@@ -52,7 +52,6 @@ def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height:
 
 
 def _over_time(totals: Sequence[tuple[int, int]], columns: int) -> "list[Text]":
-    """Return a line about the total lag over time; empty after the first sample."""
     if len(totals) < 2:
         return []
     (first_ms, first), (last_ms, last) = totals[0], totals[-1]

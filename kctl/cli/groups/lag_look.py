@@ -40,8 +40,9 @@ class LagQuery(NamedTuple):
     """Groups and partitions of a sample.
 
     Attributes:
-        group_ids: None for all groups.
-        topics: partition numbers by topic, None for all; empty: the partitions of the groups.
+        group_ids: groups; None for all.
+        topics: partition numbers by topic, None for all of a topic; an empty dict for all partitions of the groups.
+        threshold: lag above which the exit code is 3; None for no threshold.
     """
 
     group_ids: list[str] | None
@@ -53,11 +54,12 @@ class LagLook(NamedTuple):
     """Result of a sample.
 
     Attributes:
-        rates: by group and partition, if there is an earlier sample.
-        errors: failed requests; notes: lines about them and the threshold.
+        rates: rates by group and partition, if there are enough samples.
+        errors: failed requests.
+        notes: lines about errors and the threshold.
         has_found: whether any group was described.
-        is_above: whether a partition is above the threshold, or None.
-        is_measured: whether a lag was found, of each given group.
+        is_above: whether a partition is above the threshold; None without a threshold.
+        is_measured: whether the lag of each given group was found.
     """
 
     lags: list[PartitionLag]
@@ -84,7 +86,7 @@ class LagLook(NamedTuple):
 
 
 def shown_row(row: Row) -> Row:
-    """Return a row with durations and rates for people."""
+    """Return a row with durations and rates as text."""
     left_ms = row["retention_left_ms"]
     return {
         **row,
@@ -118,7 +120,7 @@ def _rate(value: Value) -> str | None:
 def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) -> LagLook:
     """Take one sample, within the timeout of the caller.
 
-    Raises: KafkaError: no broker responded; a given topic does not exist.
+    Raises: KafkaError: no broker responded, or a given topic does not exist.
     """
     notes: list[str] = []
     errors: list[KafkaError] = []
@@ -161,10 +163,10 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
 
 
 def code_of(look: LagLook, code: int) -> int:
-    """Return the exit code of a sample, given the code of its errors.
+    """Return the exit code of a sample. `code`: exit code of its errors.
 
-    With a threshold, 3 means that a partition is above it, or that no lag was found; otherwise an unknown lag has the
-    code of its error.
+    With a threshold, return 3 if a partition is above it or no lag was found. Otherwise an error of the sample has its
+    own exit code.
     """
     if look.is_above is None:
         return code
@@ -174,9 +176,9 @@ def code_of(look: LagLook, code: int) -> int:
 
 
 def _wanted(admin: Admin, query: LagQuery, groups: Sequence[GroupDescription]) -> dict[str, list[int]] | None:
-    """Return the given partitions; a deleted topic counts if a group has commits for it.
+    """Return the given partitions, or None for all. A deleted topic counts if a group has committed offsets in it.
 
-    Raises: KafkaError: a topic does not exist, and no group has commits for it.
+    Raises: KafkaError: a topic does not exist, and no group has committed offsets in it.
     """
     topics = with_matching(admin, query.topics)
     if not topics:

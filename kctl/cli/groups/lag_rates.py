@@ -1,4 +1,4 @@
-"""Rates of groups over several samples: records read and written per second, and the time to catch up. Pure."""
+"""Rates of groups over several samples: records read and written per second, and the time to catch up."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ class LagRates(NamedTuple):
     Attributes:
         rate_per_s: growth of the committed offset.
         produced_per_s: growth of the end offset.
-        catch_up_ms: time until the lag is 0; None if the group does not catch up.
+        catch_up_ms: time until the lag is 0; None also if the group does not catch up.
     """
 
     rate_per_s: float | None = None
@@ -41,7 +41,7 @@ UNKNOWN = LagRates()
 
 
 class LagSamples:
-    """Samples of each partition over 30 s, since shorter windows may have no commit, and lags over time."""
+    """Samples of the last 30 s by partition, because shorter windows may have no commit, and older lags for trends."""
 
     def __init__(self) -> None:
         self._samples: dict[Key, list[_Sample]] = {}
@@ -52,17 +52,17 @@ class LagSamples:
 
     @property
     def are_complete(self) -> bool:
-        """Return whether the last sample had all rates of partitions with a known lag."""
+        """Return whether the last sample had rates for all partitions with a known lag."""
         return self._missing == 0
 
     def trend(self, key: Key) -> Sequence[int | None]:
-        """Return the lag of a partition in the last samples."""
+        """Return the lags of a partition in the last samples."""
         return tuple(self._trends.get(key, ()))
 
     def add(self, lags: Iterable[PartitionLag], now_ms: int) -> dict[Key, LagRates]:
-        """Add a sample, and return the rates over 30 s or three intervals between commits, if that much is known.
+        """Add a sample, and return the rates of each partition that has enough samples.
 
-        Offsets that were reset or truncated start a new window.
+        Rates need 30 s or three intervals between commits. Samples are dropped if offsets were reset or truncated.
         """
         rates: dict[Key, LagRates] = {}
         self._missing = 0
@@ -99,9 +99,9 @@ class LagSamples:
 
 
 def _window(samples: Sequence[_Sample]) -> tuple[_Sample, _Sample] | None:
-    """Return the ends of the window for rates, or None if it is too short.
+    """Return the first and last sample for rates, or None if there are too few samples.
 
-    It begins and ends at commits, unless the last is older than twice the mean interval.
+    Both are commits, unless the last commit is older than twice the mean interval.
     """
     commits = [now for before, now in pairwise(samples) if now.committed > before.committed]
     if len(commits) <= LEAST_INTERVALS and samples[-1].at_ms - samples[0].at_ms < WINDOW_MS:
@@ -120,7 +120,7 @@ def keeps_pace(rates: LagRates) -> bool:
 
 
 def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None:
-    """Return the time until the lag is 0, or None if it never is."""
+    """Return the time until the lag is 0, or None if the lag does not shrink."""
     if lag == 0:
         return 0
     gain = read_per_s - written_per_s
@@ -128,7 +128,7 @@ def catch_up_ms(lag: int, read_per_s: float, written_per_s: float) -> int | None
 
 
 def total(lags: Iterable[PartitionLag], rates: dict[Key, LagRates]) -> tuple[int, LagRates]:
-    """Return the sums of lags and of rates; the time to catch up is the longest."""
+    """Return the total lag and total rates. The slowest partition determines the time to catch up."""
     known = [lag for lag in lags if lag.lag is not None]
     lag = sum(each.lag or 0 for each in known)
     found = [rates[key] for each in known if (key := (each.group_id, each.partition)) in rates]

@@ -1,7 +1,7 @@
 """Lag in time: the age of the next unread record, and its remaining retention.
 
-Reads the record at the committed offset, because interpolated times are wrong if rates change. Records that cannot be
-read in time are unknown, and no errors.
+The record at the committed offset is read, because interpolated times are wrong if rates change. Times of records that
+cannot be read are unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,8 +18,8 @@ class LagTimes(NamedTuple):
     """Times of one partition of a group; None if unknown or not applicable.
 
     Attributes:
-        lag_ms: age of the next unread record; 0 if none is unread.
-        retention_left_ms: minimum time until retention.ms deletes that record.
+        lag_ms: age of the next unread record; 0 if all records are read.
+        retention_left_ms: minimum time until retention.ms deletes the record.
         note: reason for an unknown age, unless no time was left to read the record.
     """
 
@@ -38,7 +38,7 @@ MARKERS_ONLY = "read to the end: only transaction markers follow"
 
 
 def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:
-    """Return the next record of each partition with a lag; empty if there is no time left."""
+    """Return the next record of each partition with a lag. Return an empty dict if reading fails."""
     behind = [lag for lag in lags if lag.lag]
     try:
         return _records(admin, behind) if behind else {}
@@ -47,7 +47,7 @@ def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:
 
 
 def without_markers(lags: Iterable[PartitionLag], records: NextRecords) -> list[PartitionLag]:
-    """Set the lag to 0 if only transaction markers are left, which groups do not read."""
+    """Return the partitions. The lag is 0 if only transaction markers are left, which groups do not read."""
 
     def is_read(lag: PartitionLag) -> bool:
         return bool(lag.lag) and records.get((lag.partition, _next_offset(lag)), UNKNOWN) is None
@@ -83,13 +83,11 @@ def lag_times(admin: Admin, lags: Iterable[PartitionLag], records: NextRecords, 
 
 
 def _next_offset(lag: PartitionLag) -> int:
-    """Return the offset at which a consumer of the group would continue."""
     assert lag.committed is not None
     return max(lag.committed, lag.start)
 
 
 def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
-    """Return the record at each offset, with one request per offset of a partition."""
     wanted: dict[TopicPartition, list[int]] = {}
     for lag in behind:
         offsets = wanted.setdefault(lag.partition, [])
@@ -106,7 +104,6 @@ def _records(admin: Admin, behind: Iterable[PartitionLag]) -> NextRecords:
 
 
 def _retention_ms(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
-    """Return retention.ms of the topics that have a limit and readable configs."""
     resources = {ConfigResource(ResourceType.TOPIC, topic): topic for topic in sorted(topics)}
     results = admin.describe_configs(list(resources))
     limits: dict[str, int] = {}

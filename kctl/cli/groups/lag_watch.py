@@ -1,4 +1,4 @@
-"""The samples of `kctl groups lag`: one or several, repainted on a terminal, otherwise as blocks."""
+"""Samples of `kctl groups lag`: one or several, repainted on a terminal, otherwise printed as blocks."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -30,7 +30,9 @@ SHOW_AGAIN_MS = 200
 class Rounds(NamedTuple):
     """Number and interval of samples.
 
-    Attributes: looks: number, None for no end; samples_first: first sample until all rates are known.
+    Attributes:
+        looks: number of samples; None for no end.
+        samples_first: take samples without printing until all rates are known.
     """
 
     looks: int | None
@@ -39,7 +41,7 @@ class Rounds(NamedTuple):
 
 
 def show_lag(common: Common, output: Output, query: LagQuery, rounds: Rounds) -> int:
-    """Take and show samples, each within the API timeout; return the exit code of the last."""
+    """Take and print samples, each within the API timeout. Return the exit code of the last sample."""
     runtime = system_runtime()
     waiter = runtime.driver.waiter()
     samples = LagSamples()
@@ -144,7 +146,7 @@ def _paint(common: Common, admin: Admin, query: LagQuery, rounds: Rounds, sample
 
 
 def plain_summary(look: LagLook, wall_ms: int) -> str:
-    """Return time, total lag, rates and time to catch up in one line, the most important first."""
+    """Return one line with time, total lag, rates, and time to catch up."""
     lag, rates = total(look.lags, look.rates)
     groups = len({each.group_id for each in look.lags})
     parts = [f"lag {lag:,}"]

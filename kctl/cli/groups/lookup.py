@@ -1,4 +1,4 @@
-"""Lookup of groups and members for the group commands, with errors for missing groups and active members."""
+"""Lookup of groups and members. Errors name missing groups and active members."""
 
 from collections.abc import Sequence
 
@@ -21,10 +21,10 @@ MOST_NAMED = 5
 def find_group(
     admin: Admin, group_id: str, *, may_lack: bool = False, missing_hint: str = ""
 ) -> GroupDescription | None:
-    """Return a group; None if it is missing and `may_lack`.
+    """Return a group. If it does not exist, return None if `may_lack`.
 
-    Args: missing_hint: hint for a missing group, after a similar name.
-    Raises: KafkaError: it cannot be described.
+    Args: missing_hint: hint for a missing group, added to a similar name.
+    Raises: KafkaError: the group cannot be described.
     """
     results = admin.describe_groups([group_id])
     error = results.failed.get(group_id)
@@ -38,12 +38,14 @@ def find_group(
 
 
 def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] | None = None) -> list[str]:
-    """Return the groups that match names and patterns; all groups if both are empty.
+    """Return the groups that match names and patterns; all groups if `words` is empty.
 
     A word between slashes is a pattern, unless a group has that name.
 
-    Args: missing: receives the errors of brokers that did not list their groups.
-    Raises: CommandError: a pattern is invalid or matches no group. KafkaError: of a broker, without `missing`.
+    Args: missing: receives the errors of brokers that did not list their groups. If None, the first error is raised.
+    Raises:
+        CommandError: a pattern is invalid or matches no group.
+        KafkaError: groups cannot be listed.
     """
     words = list(dict.fromkeys(words))
     patterns = [word for word in words if len(word) > len("//") and word[0] == word[-1] == "/"]
@@ -72,7 +74,7 @@ def chosen_groups(admin: Admin, words: Sequence[str], missing: list[KafkaError] 
 
 
 def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Describe groups as `describe_in_half`, and report late coordinators."""
+    """Describe groups as `describe_in_half` does, and print a note about late coordinators."""
     results = describe_in_half(admin, group_ids)
     for line in late_lines(results):
         common.say(f"kctl groups: {line}")
@@ -80,7 +82,7 @@ def find_groups(common: Common, admin: Admin, group_ids: Sequence[str]) -> Resul
 
 
 def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, GroupDescription]:
-    """Describe groups; wait for late coordinators for half of the remaining time, to leave time for further calls."""
+    """Describe groups. Late coordinators have half of the remaining time, so that later requests have time left."""
     results = admin.describe_groups(group_ids, partial_timeout=half_of_rest_s(admin))
     suggest_groups(admin, results.failed)
     return results
@@ -92,7 +94,10 @@ def late_lines(results: Results[str, GroupDescription]) -> list[str]:
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
-    """Raise CommandError with the members, if there are any."""
+    """Raise CommandError if there are members.
+
+    Args: what: end of the message, such as "nothing was changed".
+    """
     if not members:
         return
     named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
@@ -118,7 +123,7 @@ def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
 def find_members(
     group: GroupDescription, instances: Sequence[str], member_ids: Sequence[str]
 ) -> dict[MemberToRemove, MemberDescription]:
-    """Return the given members. Raises: CommandError: the group does not have one of them."""
+    """Return the members with the given IDs. Raises: CommandError: the group does not have a member."""
     by_instance = {each.group_instance_id: each for each in group.members if each.group_instance_id}
     by_id = {each.member_id: each for each in group.members}
     missing = [f"group.instance.id {name}" for name in instances if name not in by_instance]

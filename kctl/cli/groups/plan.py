@@ -1,4 +1,4 @@
-"""New offsets of `kctl groups reset-offsets`, with notes. Reads offsets from brokers, and changes nothing."""
+"""New offsets for `kctl groups reset-offsets`, with notes. Brokers are only queried."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -16,7 +16,12 @@ Offsets = Mapping[TopicPartition, int]
 
 
 class OffsetChange(NamedTuple):
-    """Committed offset (None: none) and planned offset of one partition; `note` has anomalies."""
+    """Committed and planned offset of one partition.
+
+    Attributes:
+        old: committed offset, or None.
+        note: anomaly, or empty.
+    """
 
     partition: TopicPartition
     old: int | None
@@ -38,10 +43,7 @@ Aim = Callable[[PartitionOffsets], tuple[int, str]]
 
 
 def instant_ms(text: str, wall_ms: int) -> int:
-    """Return the instant of `--to-datetime`.
-
-    Raises: click.BadParameter: it is not a time.
-    """
+    """Return the time of `--to-datetime` in ms. Raises: click.BadParameter: `text` is not a time."""
     try:
         start = parse_offset(f"@{text.removeprefix('@')}", wall_ms).start
     except ValueError as e:
@@ -52,10 +54,7 @@ def instant_ms(text: str, wall_ms: int) -> int:
 
 
 def ago_ms(text: str, wall_ms: int) -> int:
-    """Return the instant of `--by-duration`.
-
-    Raises: click.BadParameter: it is not a duration.
-    """
+    """Return the time of `--by-duration` in ms. Raises: click.BadParameter: `text` is not a duration."""
     try:
         return max(0, wall_ms - parse_duration_ms(text.removeprefix("-")))
     except ValueError as e:
@@ -63,7 +62,7 @@ def ago_ms(text: str, wall_ms: int) -> int:
 
 
 def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) -> list[PartitionOffsets]:
-    """Return the offsets of each partition. Raises: KafkaError: they are unavailable."""
+    """Return committed, start and end offset of each partition. Raises: KafkaError: an offset is unavailable."""
     ends = admin.list_offsets(dict.fromkeys(committed, LATEST))
     ends.raise_first()
     starts = admin.list_offsets(dict.fromkeys(committed, EARLIEST))
@@ -72,7 +71,10 @@ def find_places(admin: Admin, committed: Mapping[TopicPartition, int | None]) ->
 
 
 def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> Aim:
-    """Return an aim at the first record at or after an instant. Raises: KafkaError: it cannot be looked up."""
+    """Return an aim: a function that returns the new offset of a partition, and a note.
+
+    The new offset is the first with a timestamp of `at_ms` or later. Raises: KafkaError: a lookup failed.
+    """
     found = admin.list_offsets(dict.fromkeys(partitions, at_ms))
     found.raise_first()
 
@@ -84,7 +86,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
 
 
 def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
-    """Return the aim of an option that needs no further request."""
+    """Return the aim of an option that needs no request."""
     if flag == "--to-earliest":
         return lambda place: (place.start, "")
     if flag == "--to-latest":
@@ -115,7 +117,7 @@ def _committed(place: PartitionOffsets) -> int:
 
 
 def plan(places: list[PartitionOffsets], aim: Aim) -> list[OffsetChange]:
-    """Return the changes, limited to the log of each partition."""
+    """Return the changes. Offsets outside the log are moved to its start or end, with a note."""
     changes = []
     for place in places:
         wanted, note = aim(place)

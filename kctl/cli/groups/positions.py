@@ -10,12 +10,12 @@ SHARE = "share"
 
 
 def is_share(group: GroupDescription | None) -> bool:
-    """Return whether a group has start offsets; new groups have committed offsets."""
+    """Return whether a group is a share group. None, a group that does not exist yet, is not."""
     return group is not None and group.type == SHARE
 
 
 def positions(admin: Admin, group_id: str, group: GroupDescription | None) -> Results[TopicPartition, int | None]:
-    """Return the offset of each partition of the group; None if a share group has not read it yet."""
+    """Return the offset of each partition of the group; None if a partition has no offset."""
     if is_share(group):
         shared = admin.list_share_group_offsets(group_id)
         return Results({tp: each.start_offset for tp, each in shared.done.items()}, shared.failed)
@@ -24,7 +24,7 @@ def positions(admin: Admin, group_id: str, group: GroupDescription | None) -> Re
 
 
 def count_positions(admin: Admin, groups: Mapping[str, GroupDescription]) -> dict[str, int]:
-    """Return the number of partitions in which each group has an offset. Raises: KafkaError: of the first group."""
+    """Return the number of partitions in which each group has an offset. Raises: KafkaError: a lookup failed."""
     shared = {name: len(positions(admin, name, group).done) for name, group in groups.items() if is_share(group)}
     committed = admin.list_offsets_of_groups([name for name in groups if name not in shared])
     return {name: shared[name] if name in shared else len(committed[name].done) for name in groups}
@@ -41,7 +41,7 @@ def set_positions(
 def forget_positions(
     admin: Admin, group_id: str, group: GroupDescription, partitions: Iterable[TopicPartition]
 ) -> Mapping[TopicPartition, KafkaError]:
-    """Delete offsets, of a share group all of each topic; return the errors."""
+    """Delete offsets and return the errors. For share groups, all offsets of each topic are deleted."""
     wanted = list(partitions)
     if not is_share(group):
         return admin.delete_group_offsets(group_id, wanted).failed

@@ -1,4 +1,4 @@
-"""`kctl groups remove-members`: look up members, show them, and with --execute remove them from the group."""
+"""`kctl groups remove-members`: shows members, and removes them with consent."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,1 +1,1 @@
-"""Input of `kctl produce`: conversion of bytes to records. Errors show the place in the input."""
+"""Input of `kctl produce`: conversion of bytes to records."""

@@ -1,6 +1,6 @@
 """Readers of template fields: numbers, and texts in hex or base64.
 
-Reverse kctl.cli.formats.numbers and texts. Lengths count bytes of data, not of its hex or base64.
+They reverse kctl.cli.formats.numbers and texts. Lengths count bytes of data, not of hex or base64.
 """
 
 import binascii
@@ -18,7 +18,7 @@ NumberReader = Callable[[InputBytes, str], int]
 
 
 class TextReader(NamedTuple):
-    """Size of the text for N bytes of data, and function that decodes it."""
+    """Size of the text for N bytes of data, and the function that decodes the text."""
 
     size: Callable[[int], int]
     decode: Callable[[bytes], bytes]

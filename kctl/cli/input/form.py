@@ -15,11 +15,12 @@ STDIN = "-"
 
 
 class InputRecord(NamedTuple):
-    """Record to send. Missing parts are None; missing headers are empty.
+    """Record to send. Missing parts are None, except missing headers, which are empty.
 
     Attributes:
-        place: place for messages, such as `orders.txt line 3`.
-        key_schema, value_schema: schema to encode the key or value, which is then JSON text.
+        place: place in the input for messages, such as `orders.txt line 3`.
+        key_schema: ID of the schema that encodes the key, which is then JSON.
+        value_schema: ID of the schema that encodes the value, which is then JSON.
     """
 
     place: str
@@ -38,8 +39,11 @@ class BlockPart(NamedTuple):
 
     Attributes:
         first: index of the first row in the block.
-        topic, partition: None if the records do not choose it.
-        keys, headers, timestamps_ms: None if no row has one.
+        topic: topic; None if the records do not choose it.
+        partition: partition; None if the records do not choose it.
+        keys: key of each row; None if no row has a key.
+        headers: headers of each row; None if no row has headers.
+        timestamps_ms: timestamp of each row; None if no row has a timestamp.
     """
 
     first: int
@@ -60,17 +64,22 @@ class Block(Protocol):
         ...
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of a row in the stream."""
+        """Return the size of a row in the input."""
         ...
 
     def record(self, row: int) -> InputRecord: ...
 
     def records(self, first: int = 0) -> "Iterator[InputRecord]":
-        """Yield records, starting with row `first`."""
+        """Yield the records, starting with row `first`."""
         ...
 
     def parts(self, *, by_topic: bool, by_partition: bool) -> "Iterator[BlockPart]":
-        """Yield parts of one topic and partition, as far as the records choose them."""
+        """Yield parts with the same topic and partition.
+
+        Args:
+            by_topic: whether the records choose the topic.
+            by_partition: whether the records choose the partition.
+        """
         ...
 
 
@@ -78,20 +87,20 @@ LINE_FEED = b"\n"
 
 
 class InputForm(Enum):
-    """Kind of an input."""
+    """Kind of input."""
 
     LINES = "lines"
     JSONL = "jsonl"
 
 
 class Form(NamedTuple):
-    """Format of an input, by default lines.
+    """Format of an input. The default is lines.
 
     Attributes:
         is_whole: each file is one record.
-        key: key of records without one.
-        encoded: `key` and `value` if a schema encodes them; in jsonl they can be any JSON.
-        by_record: `key` and `value` if only records that specify a schema are encoded.
+        key: key of records without a key.
+        encoded: `key` and `value` if a schema encodes them. In jsonl they can be any JSON.
+        by_record: `key` and `value` if only records that name a schema are encoded.
     """
 
     form: InputForm = InputForm.LINES

@@ -1,4 +1,4 @@
-"""Buffered input stream with offsets, limits and error texts."""
+"""Buffered input stream, which knows offsets and lines for errors."""
 
 from typing import Protocol
 
@@ -16,13 +16,13 @@ class Source(Protocol):
 
 
 class Scan(Protocol):
-    """Function that finds the end of an item that starts at an index of a buffer."""
+    """Function that returns the size of the item at an index of a buffer, or None."""
 
     def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None: ...
 
 
 class BytesRead:
-    """Counter of the bytes read from all inputs, shared by the reader and its observers."""
+    """Number of bytes read from all inputs."""
 
     __slots__ = ("read_bytes",)
 
@@ -31,7 +31,7 @@ class BytesRead:
 
 
 class InputBytes:
-    """Input stream that is consumed from the front.
+    """Input stream whose bytes are consumed from the front.
 
     Args: longest_bytes: maximum size of one piece.
     """
@@ -56,23 +56,26 @@ class InputBytes:
         return self._taken_bytes + self._at
 
     def mark(self) -> None:
-        """Store the position of the next byte for `marked_line`."""
+        """Remember the position of the next byte for `marked_line`."""
         self._mark, self._marked_line = self._at, 0
 
     def marked_line(self) -> int:
-        """Return the line of the mark, counting from 1."""
+        """Return the line of the marked position, counted from 1."""
         return self._marked_line or self._first_line + self._buffer.count(b"\n", 0, self._mark)
 
     def has_more(self) -> bool:
-        """Return whether there is a next byte, and wait for it."""
+        """Return whether there is a next byte. Waits for input."""
         return self._at < len(self._buffer) or self._read()
 
     def peek(self) -> int:
-        """Return the next byte, or -1 at the end."""
+        """Return the next byte without consuming it, or -1 at the end."""
         return self._buffer[self._at] if self.has_more() else -1
 
     def read_until(self, delimiter: bytes) -> bytes | None:
-        """Consume the bytes up to a delimiter, and the delimiter; None, and nothing consumed, if it is missing."""
+        """Consume and return the bytes before a delimiter; consume the delimiter too.
+
+        If the delimiter is missing, return None and consume nothing. Raises: CommandError: more than `longest_bytes`.
+        """
         searched = 0
         while (found := self._buffer.find(delimiter, self._at + searched)) < 0:
             waiting = len(self._buffer) - self._at
@@ -88,7 +91,7 @@ class InputBytes:
         return taken
 
     def read(self, size_bytes: int) -> bytes | None:
-        """Consume N bytes; None, and nothing consumed, if the input is shorter. The caller limits N."""
+        """Consume and return `size_bytes` bytes. If the input is shorter, return None and consume nothing."""
         while len(self._buffer) - self._at < size_bytes:
             if not self._read():
                 return None
@@ -105,9 +108,9 @@ class InputBytes:
         return taken
 
     def read_scanned(self, scan: "Scan") -> bytes | None:
-        """Consume the bytes up to the end that `scan` finds; None if the input ends before.
+        """Consume and return the item whose size `scan` finds, or return None if the input ends before.
 
-        Args: scan: function of the buffer, the start and whether the input is complete; returns the size, or None.
+        Args: scan: called with the buffer, the start, and whether the input is complete. Returns the size, or None.
         """
         while (size := scan(self._buffer, self._at, is_whole=self._is_at_end)) is None:
             if len(self._buffer) - self._at > self.longest_bytes:
@@ -117,14 +120,14 @@ class InputBytes:
         return self.read(size)
 
     def starts_with(self, text: bytes) -> bool:
-        """Return whether the next bytes equal `text`, and wait for them if necessary."""
+        """Return whether the next bytes equal `text`. Waits for input."""
         while len(self._buffer) - self._at < len(text):
             if not text.startswith(bytes(self._buffer[self._at :])) or not self._read():
                 return False
         return self._buffer.startswith(text, self._at)
 
     def bad(self, problem: str, offset: int | None = None) -> CommandError:
-        """Return the error for an offset; None is the next byte."""
+        """Return the error for a byte of the input. If `offset` is None, it is the next byte."""
         return bad_input(problem, self._buffer, (self.offset if offset is None else offset) - self._taken_bytes)
 
     def _too_long(self, delimiter: bytes) -> bytes:
@@ -152,7 +155,7 @@ class InputBytes:
 
 
 def bad_input(problem: str, data: bytes | bytearray, at: int) -> CommandError:
-    """Return an error that shows the data around a position, with a caret."""
+    """Return an error that shows the data around index `at`, with a caret."""
     at = max(0, at)
     line = data.rfind(b"\n", 0, at) + 1  # show only the line of the error
     first, last = max(line, at - _SHOWN_BEFORE), min(len(data), at + _SHOWN_AFTER)

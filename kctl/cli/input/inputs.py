@@ -22,7 +22,7 @@ PIPE_BYTES = 1 << 20
 
 
 def widen_pipe(stream: BufferedIOBase) -> None:
-    """Enlarge a pipe, so that its writer continues while records are encoded."""
+    """Enlarge a pipe, so that its writer continues while kctl encodes records."""
     try:
         descriptor = stream.fileno()
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
@@ -34,7 +34,7 @@ def widen_pipe(stream: BufferedIOBase) -> None:
 class Inputs:
     """All inputs of a command.
 
-    Args: names: files; `-` or an empty list is stdin.
+    Args: names: files; `-` means stdin. An empty list means stdin too.
     """
 
     def __init__(self, names: Sequence[str], stdin: BufferedIOBase, form: Form, longest_bytes: int) -> None:
@@ -46,7 +46,7 @@ class Inputs:
 
     @property
     def total_bytes(self) -> int | None:
-        """Return the size of all inputs, or None if unknown."""
+        """Return the total size of all inputs, or None if unknown."""
         total = 0
         for name in self._names:
             try:
@@ -60,21 +60,21 @@ class Inputs:
 
     @property
     def are_blocks(self) -> bool:
-        """Return whether `read_blocks` supports the format: no template, no whole files and no encoding."""
+        """Return whether `read_blocks` supports the format: no template, whole files or encoding."""
         form = self._form
         return form.template is None and not form.is_whole and not form.encoded
 
     def read(self) -> Iterator[InputRecord]:
         """Yield all records.
 
-        Raises: CommandError: a file cannot be read or has another format; the message has the place.
+        Raises: CommandError: a file cannot be read or has another format. The message contains the place.
         """
         records = self._each_source(self._records)
         key = self._form.key
         return records if key is None else (r if r.key is not None else r._replace(key=key) for r in records)
 
     def read_blocks(self) -> Iterator[Block]:
-        """Yield all records as blocks. Raises as `read`."""
+        """Yield all records as blocks. Raises: see `read`."""
         assert self.are_blocks
         return self._each_source(self._blocks)
 

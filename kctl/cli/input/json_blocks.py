@@ -1,7 +1,6 @@
-"""Blocks of JSON lines. A regular expression splits the plain lines of a chunk into columns; others are parsed singly.
+"""Blocks of JSON lines. A regular expression splits plain lines into columns; other lines are parsed singly.
 
-Plain lines have the fields of the chunk's first line, in the same order. The expression matches only valid JSON, so
-results equal kctl.cli.input.jsonl, which owns the fields and errors.
+Plain lines have the same fields, in the same order, as the first line of the chunk. Results equal kctl.cli.input.jsonl.
 """
 
 import re
@@ -44,10 +43,10 @@ _NO_HEADERS = (b"[]", b"null", b"")
 
 
 class _Shape(NamedTuple):
-    """Fields of lines, in order.
+    """Order of the fields in plain lines.
 
     Attributes:
-        lines: matches each line; lines that are not plain are in the last group.
+        lines: matches each line. Lines that are not plain match the last group.
         groups: index of the first group of each field.
     """
 
@@ -59,9 +58,10 @@ class JsonBlock(NamedTuple):
     """Consecutive JSON lines of one stream, as columns.
 
     Attributes:
-        numbers, offsets: line of each record, from 1, and its offset, from 0.
+        numbers: line number of each record, from 1.
+        offsets: offset of each line in the stream.
         end: end offset of the last line.
-        keys, topics, partitions, timestamps_ms, headers: None if no record has one.
+        keys, topics, partitions, timestamps_ms, headers: values by row; None if no record has one.
     """
 
     name: str
@@ -76,7 +76,7 @@ class JsonBlock(NamedTuple):
     headers: list[tuple[Header, ...]] | None = None
 
     def row_bytes(self, row: int) -> int:
-        """Return the size of the line of a row, including empty lines after it."""
+        """Return the size of the line of a row, including following empty lines."""
         return (self.offsets[row + 1] if row + 1 < len(self.offsets) else self.end) - self.offsets[row]
 
     def record(self, row: int) -> InputRecord:
@@ -121,9 +121,9 @@ class JsonBlock(NamedTuple):
 def read_json_blocks(
     source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None, form: Form = JSONL
 ) -> Iterator[JsonBlock]:
-    """Yield the records of one stream as blocks, without empty lines.
+    """Yield the records of one stream as blocks. Empty lines are skipped.
 
-    Args: form: format with the default key, and without encoding.
+    Args: form: format, of which only the default key is used.
     Raises: CommandError: as kctl.cli.input.jsonl.read_jsonl, after all records before the line.
     """
     for number, offset, contents in read_chunks(source, name, longest_bytes * ROOM, progress=progress):
@@ -136,8 +136,6 @@ def read_json_blocks(
 
 
 class _Chunk:
-    """Conversion of the lines of a chunk to columns."""
-
     def __init__(self, name: str, number: int, offset: int, contents: Lines | list[bytes], form: Form) -> None:
         self._name = name
         self._number = number
@@ -147,7 +145,7 @@ class _Chunk:
         self._offsets = list(accumulate(map((1).__add__, sizes), initial=offset))
 
     def read(self) -> tuple[JsonBlock, CommandError | None]:
-        """Return the records before the first invalid line, and its error."""
+        """Return the records before the first invalid line, and the error of that line or None."""
         contents = self._contents
         pieces = [(line, 0, len(line)) for line in contents] if isinstance(contents, list) else contents.pieces()
         shape = _shape_of(pieces[0][0], pieces[0][1])
@@ -181,7 +179,7 @@ class _Chunk:
     def _block(
         self, columns: "_Columns", irregular: Sequence[int], lines: Sequence[bytes] = ()
     ) -> tuple[JsonBlock, CommandError | None]:
-        """Parse the irregular lines; return the records before the first invalid line, and its error."""
+        """Parse the irregular lines, and return the result as `read` does."""
         error: CommandError | None = None
         end = len(self._contents)
         empty = set()
@@ -260,7 +258,6 @@ class _Columns:
 
 
 def _shape_of(data: bytes, at: int) -> _Shape | None:
-    """Return the shape of the line at an index, or None if it is not plain."""
     names: list[bytes] = []
     while (member := _NAME.match(data, at)) is not None and len(names) < len(_FIELDS):
         names.append(member[1])
@@ -323,7 +320,7 @@ def _headers_column(tokens: Sequence[bytes]) -> tuple[list[tuple[Header, ...]] |
 
 
 def _each(tokens: Sequence[bytes], read: Callable[[bytes], Any]) -> list[Any] | None:
-    """Convert the tokens of a column, each distinct one once; None if all are None."""
+    """Convert the tokens of a column, equal tokens only once. Return None if all values are None."""
     known = {token: read(token) for token in set(tokens)}
     return None if all(each is None for each in known.values()) else [known[token] for token in tokens]
 

@@ -1,6 +1,6 @@
-"""Parser of JSON values: lines of `-i jsonl`, and `%v{json}` in templates.
+"""Parser of JSON values, for lines of `-i jsonl` and `%v{json}` in templates.
 
-Reverses kctl.cli.formats.texts.JsonForm: strings are UTF-8, `{"base64":"..."}` is bytes, and null is null.
+It reverses kctl.cli.formats.texts.JsonForm: strings are UTF-8, `{"base64":"..."}` is bytes, and null is null.
 """
 
 import binascii
@@ -25,7 +25,7 @@ class JsonError(ValueError):
 
 
 class JsonScan:
-    """Search for the end of a JSON value in a growing buffer, without repeated scans."""
+    """Search for the end of a JSON value in a growing buffer. Each byte is scanned once."""
 
     def __init__(self) -> None:
         self._seen = 0
@@ -34,7 +34,7 @@ class JsonScan:
         self._is_scalar: bool | None = None
 
     def __call__(self, buffer: bytearray, start: int, *, is_whole: bool) -> int | None:
-        """Return the size of the value with leading white space, or None if it is incomplete."""
+        """Return the size of the value with leading white space, or None if the value is incomplete."""
         if self._is_scalar is None:
             self._seen = self._match(_SPACE, buffer, start)
             first = bytes(buffer[start + self._seen : start + self._seen + 1])
@@ -72,7 +72,10 @@ class JsonScan:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse JSON. Raises: JsonError: invalid, duplicate names, nested too deeply, or a number with too many digits."""
+    """Parse JSON.
+
+    Raises: JsonError: JSON is invalid or nested too deeply, or has duplicate names or a number with too many digits.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError as e:
@@ -112,7 +115,7 @@ def show_json(value: Any) -> str:
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of some members. Raises: JsonError: a name appears twice."""
+    """Return an object with these members. Raises: JsonError: a name appears twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)

@@ -1,4 +1,4 @@
-"""Parser of `produce -i jsonl`: one object per line, as from `consume --output jsonl` and `produce --undelivered`."""
+"""Parser of `produce -i jsonl`: one object per line, as written by `consume --output jsonl`."""
 
 import json
 from collections.abc import Iterator
@@ -31,10 +31,10 @@ _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 def read_jsonl(
     source: Source, name: str, longest_bytes: int, progress: BytesRead | None = None, form: Form = JSONL
 ) -> Iterator[InputRecord]:
-    """Yield the records of one stream, without empty lines.
+    """Yield the records of one stream. Empty lines are skipped.
 
-    Args: form: encoding of keys and values.
-    Raises: CommandError: invalid line; the message has line and column.
+    Args: form: default key and encoding.
+    Raises: CommandError: a line is invalid. The message contains line and column.
     """
     for line in read_lines(source, name, longest_bytes * ROOM, progress=progress):
         assert line.value is not None
@@ -61,7 +61,7 @@ def _check_fields(given: Any) -> None:
 
 
 def read_record(place: str, line: bytes, form: Form = JSONL) -> InputRecord:
-    """Return the record of one line. Raises: JsonError: invalid record."""
+    """Return the record of one line. Raises: JsonError: the record is invalid."""
     given = parse_json(line)
     _check_fields(given)
     record = InputRecord(
@@ -123,7 +123,7 @@ def _number(given: dict[str, Any], field: str, most: int, *, least: int = 0) -> 
 
 
 def headers_of(given: Any) -> tuple[Header, ...]:
-    """Return the headers of a parsed value. Raises: JsonError: invalid headers."""
+    """Return the headers of a parsed value. Raises: JsonError: the headers are invalid."""
     if given is None:
         return ()
     if not isinstance(given, list):

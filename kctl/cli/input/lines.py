@@ -1,4 +1,4 @@
-"""Records between delimiters, usually lines: a value, or key, separator and value. Endless lines are rejected early."""
+"""Records between delimiters, usually lines. A record is a value, or key, separator and value."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,10 +20,12 @@ class LineBlock(NamedTuple):
     """Consecutive records of one stream, as columns.
 
     Attributes:
-        name, what: names of the stream and of a record, for messages.
-        number, offset: of the first record, from 1 and from 0.
-        keys: None without a separator; an entry is None if its record has no key.
-        given_key: key of records without one.
+        name: name of the stream, for messages.
+        what: name of a record, such as `line`, for messages.
+        number: number of the first record, from 1.
+        offset: offset of the first record.
+        keys: key of each record, or None for a record without key. None without a separator.
+        given_key: key of records without a key.
     """
 
     name: str
@@ -42,11 +44,10 @@ class LineBlock(NamedTuple):
         return key_bytes + len(self.values[row] or b"") + self.delimiter_bytes
 
     def parts(self, *, by_topic: bool, by_partition: bool) -> Iterator[BlockPart]:  # noqa: ARG002
-        """Yield all rows as one part: lines choose neither topic nor partition."""
+        """Yield all rows as one part, because lines choose neither topic nor partition."""
         yield BlockPart(0, None, None, self.values, self._all_keys())
 
     def _all_keys(self) -> list[bytes | None] | None:
-        """Return the keys, including the default key, or None."""
         given = self.given_key
         if given is None:
             return self.keys
@@ -77,7 +78,7 @@ def read_lines(
     key_separator: bytes | None = None,
     progress: BytesRead | None = None,
 ) -> Iterator[InputRecord]:
-    """Yield the records of one stream, as `read_line_blocks`."""
+    """Yield the records of one stream. Args and Raises: see `read_line_blocks`."""
     progress, ahead = progress or BytesRead(), BytesRead()
     before_bytes = progress.read_bytes
     for block in read_line_blocks(source, name, longest_bytes, delimiter, key_separator, ahead):
@@ -95,10 +96,10 @@ def read_line_blocks(
     key_separator: bytes | None = None,
     progress: BytesRead | None = None,
 ) -> Iterator[LineBlock]:
-    """Yield the available records of one stream, at least one per block. The last record needs no delimiter.
+    """Yield the records of one stream in blocks, as soon as they are available. The last record needs no delimiter.
 
-    Args: key_separator: text between key and value; a line without it is a value.
-    Raises: CommandError: a line exceeds `longest_bytes`, after all lines before it.
+    Args: key_separator: text between key and value. Lines without it are values.
+    Raises: CommandError: a line exceeds `longest_bytes`. Raised after all lines before it.
     """
     what = _what(delimiter)
     separator_bytes = len(key_separator or b"")
@@ -113,9 +114,9 @@ def read_line_blocks(
 def read_chunks(
     source: Source, name: str, longest_bytes: int, delimiter: bytes = LINE_FEED, progress: BytesRead | None = None
 ) -> Iterator[tuple[int, int, Lines | list[bytes]]]:
-    """Yield number and offset of the first content, and at least one content between delimiters.
+    """Yield contents between delimiters, with the number and offset of the first content.
 
-    Raises: CommandError: as read_line_blocks.
+    Raises: see `read_line_blocks`.
     """
     number, offset = 1, 0
     chunks = _split(source, longest_bytes, delimiter, progress or BytesRead())
@@ -146,9 +147,9 @@ def _longest_bytes(contents: Lines | list[bytes]) -> int:
 
 
 def _split(source: Source, longest_bytes: int, delimiter: bytes, progress: BytesRead) -> Iterator[Lines | list[bytes]]:
-    """Yield contents between delimiters, at least one at a time; a list if the last has no delimiter.
+    """Yield contents between delimiters, as a list if the last has no delimiter.
 
-    An unfinished content that exceeds `longest_bytes` is the last, for an error.
+    If an unfinished content exceeds `longest_bytes`, it is the last.
     """
     rest = bytearray()
     searched, wanted_bytes = 0, BLOCK_BYTES

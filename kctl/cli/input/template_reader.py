@@ -1,10 +1,10 @@
 """Reader of `produce -f` templates: delimited fields, sized fields (`%V{big32}%v`) and JSON (`%v{json}`).
 
-A text ends at the next literal, unless its length precedes it or it is JSON. `%t %p %d` set topic, partition and
+A field ends at the next literal, unless its length precedes it or it is JSON. `%t %p %d` set topic, partition and
 timestamp; other numbers are ignored.
 
-Source: rpk and kcl. Differs: `{json}` reads a string as its content and `{"base64":"..."}` as bytes, as consume writes
-them, and keeps other JSON unchanged. A length counts bytes of data, not of its hex or base64.
+Differs from rpk and kcl: `{json}` reads `{"base64":"..."}` as bytes, and lengths count bytes of data, not of hex or
+base64.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +31,6 @@ _LEAST_TIMESTAMP, _MOST_TIMESTAMP = -(2**63), 2**63 - 1
 
 
 class InputTemplate(NamedTuple):
-    """Template for reading."""
-
     parts: Template
     null: bytes | None
 
@@ -45,7 +43,7 @@ def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
     """Return a template for reading.
 
     Args: null: text that represents null in keys, values and header values without a length.
-    Raises: TemplateError: invalid template, or the end of a field is ambiguous.
+    Raises: TemplateError: the template is invalid, or the end of a field is ambiguous.
     """
     parts = parse_template(text, _check)
     if not parts:
@@ -59,7 +57,7 @@ def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
 
 
 def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool) -> str:
-    """Return why a field cannot be read after the preceding parts, or ""."""
+    """Return why a field after the parts `before` cannot be read, or ""."""
     letter = field.verb.value
     if field.verb is Verb.ATTRIBUTE or field.form in ("strftime", "unpack"):
         return f"%{letter}{{{field.form or '...'}}} is supported only for output"
@@ -85,7 +83,7 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
 
 
 def _open_end(field: Field, before: Sequence[bytes | Field]) -> str:
-    """Return how to define the end of a field without one, or ""."""
+    """Return how to define the end of `field` if its end is unknown, or ""."""
     verb = field.verb
     if verb in _TEXTS:
         has_end = field.is_json or _has(before, _TEXTS[verb])
@@ -105,8 +103,6 @@ def _has(parts: Sequence[bytes | Field], verb: Verb) -> bool:
 
 
 class _Found:
-    """Fields of one record or header."""
-
     def __init__(self) -> None:
         self.texts: dict[Verb, bytes | None] = {}
         self.numbers: dict[Verb, int] = {}
@@ -126,7 +122,7 @@ class TemplateReader:
     def read(self, source: Source, name: str, progress: BytesRead | None = None) -> Iterator[InputRecord]:
         """Yield the records of one stream.
 
-        Raises: CommandError: the input does not match the template; the message has record, line and byte.
+        Raises: CommandError: the input does not match the template. The message contains record, line and byte.
         """
         stream = InputBytes(source, name, self._longest_bytes * ROOM, progress)
         number = 0
@@ -276,7 +272,6 @@ def _decoded(stream: InputBytes, at: int, what: str, form: str, decode: Callable
 
 
 def _has_lines(parts: Template) -> bool:
-    """Return whether the template contains line feeds, so that line numbers are useful."""
     return any(b"\n" in part if isinstance(part, bytes) else _has_lines(part.parts) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Copied bytes and remaining time of a move, from sizes of replicas on disk, requested at intervals."""
+"""Copied bytes and remaining time of moves. Replica sizes are requested at intervals."""
 
 from collections.abc import Collection, Mapping
 
@@ -15,8 +15,6 @@ LOOK_TIMEOUT_S = 2
 
 
 class Copies:
-    """Copies of one move."""
-
     def __init__(
         self,
         admin: Admin,

@@ -1,4 +1,4 @@
-"""Command `kctl partitions elect`. Unclean elections lose the records that the new leader lacks."""
+"""Execution of `kctl partitions elect`. Unclean elections lose the records that the new leader lacks."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Command `kctl partitions move`: start the moves of a plan, wait for their end, resume or cancel them.
+"""Execution of `kctl partitions move`: starts, resumes or cancels the moves of a plan, and waits for their end.
 
 All checks precede the first change. The throttle is set before the first copy and removed after the last.
 """
@@ -53,7 +53,7 @@ WHY = {
 
 
 class Wanted(NamedTuple):
-    """Options of the command. Attributes: wait_ms: None waits without a limit; 0 does not wait."""
+    """Options of the command. `wait_ms`: maximum wait; None for no limit, 0 for no wait."""
 
     path: Path
     throttle_bytes: int | None
@@ -71,7 +71,7 @@ class Wanted(NamedTuple):
 
 
 def run_move(common: Common, output: Output, wanted: Wanted) -> int:
-    """Start, resume or cancel the moves; return the exit code."""
+    """Start, resume or cancel the moves, and return the exit code."""
     if wanted.resume and wanted.cancel:
         raise click.UsageError("--resume cannot be combined with --cancel.")
     if wanted.cancel and wanted.throttle_bytes is not None:
@@ -115,7 +115,6 @@ class _Move:
     # --- what is refused --------------------------------------------------------------------------------------------
 
     def _survey(self) -> View:
-        """Return the state of the partitions. Raises: KafkaError, CommandError: the plan is not possible."""
         with self._admin.within():
             self._brokers = {node.node_id for node in self._admin.describe_cluster().nodes}
             view = view_of(self._admin, self._targets)
@@ -144,7 +143,7 @@ class _Move:
     # --- start and wait ---------------------------------------------------------------------------------------------
 
     def _divide(self, before: View) -> tuple[list[TopicPartition], list[TopicPartition]]:
-        """Return partitions that are moving, and partitions to start; store the results of others."""
+        """Return partitions that are moving, and partitions whose move must be started. Record the result of others."""
         moving, needed = [], []
         for key, target in self._targets.items():
             if key in before.moves and not before.is_moving(key, target):
@@ -200,7 +199,6 @@ class _Move:
                 )
 
     def _limit(self, copies: Mapping[TopicPartition, Copy], brokers: set[int], rate: int) -> None:
-        """Set the throttle. Raises: KafkaError: a part of the throttle is not set."""
         changes = list_changes(self._admin, copies)
         self._throttled = set()
         if changes:
@@ -212,7 +210,7 @@ class _Move:
             raise error
 
     def _undo_throttle(self) -> None:
-        """Remove a throttle of which only a part was set."""
+        """Remove a partly set throttle. If this fails, print the command that removes the rest."""
         with suppress(KafkaError):
             self._unthrottle()
             if not self._failed:
@@ -259,7 +257,7 @@ class _Move:
 
     @contextmanager
     def _continues(self) -> Iterator[None]:
-        """On failure, print how to end the moves."""
+        """Print how to end the moves if the block raises."""
         try:
             yield
         except BaseException:
@@ -294,7 +292,7 @@ class _Move:
     # --- cancel -----------------------------------------------------------------------------------------------------
 
     def _note_uncancelled(self, failed: Mapping[TopicPartition, KafkaError]) -> list[TopicPartition]:
-        """Store the errors of a cancellation; return partitions whose moves had already ended."""
+        """Record the errors of a cancellation. Return partitions whose moves had already ended."""
         over: list[TopicPartition] = []
         for key, error in failed.items():
             if getattr(error, "code", None) == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS:
@@ -321,7 +319,7 @@ class _Move:
             self._unthrottle()
 
     def _settle(self, keys: Collection[TopicPartition]) -> None:
-        """Wait for the results of partitions that are not moving: brokers may learn later that a move ended."""
+        """Wait for the results of partitions that are not moving, because brokers may learn late that a move ended."""
         if not keys:
             return
         runtime = system_runtime()

@@ -1,4 +1,4 @@
-"""Command `kctl partitions list`."""
+"""Execution of `kctl partitions list`."""
 
 from kctl.cli.admin_client import admin_of
 from kctl.cli.exit_codes import ExitCode
@@ -13,7 +13,6 @@ COLUMNS = ("topic", "partition", "replicas", "target_replicas", "adding", "remov
 
 
 def run_list(common: Common, output: Output) -> int:
-    """Print moving partitions, and return the exit code."""
     with admin_of(common) as admin:
         moves = admin.list_partition_reassignments()
     rows = [_row(key, move) for key, move in sorted(moves.items())]

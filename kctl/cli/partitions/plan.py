@@ -1,4 +1,4 @@
-"""Command `kctl partitions plan`. planner.py computes the plan."""
+"""Execution of `kctl partitions plan`. planner.py computes the plan."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ class Wish(NamedTuple):
 
 
 def parse_ids(text: str | None, where: str) -> list[int]:
-    """Return comma-separated broker IDs. Raises: click.BadParameter."""
+    """Return comma-separated broker IDs. Raises: click.BadParameter: an ID is invalid."""
     if text is None:
         return []
     ids = []
@@ -106,9 +106,9 @@ def _nothing(common: Common) -> str:
 
 
 def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionInfo]:
-    """Return the partitions of the cluster. Raises: AuthorizationError: describing a given topic is denied.
+    """Return the partitions of the cluster. Raises: AuthorizationError: a named topic may not be described.
 
-    The list of a broker lacks unauthorized topics, and topics that the broker does not know yet.
+    Named topics are described too, because lists of brokers lack unauthorized and very new topics.
     """
     listed = admin.list_topics(include_internal=True)
     partitions = {name: topic.partitions for name, topic in listed.items()}
@@ -126,7 +126,6 @@ def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionI
 
 
 def _chosen(wish: Wish, everything: Mapping[TopicPartition, PartitionInfo]) -> dict[TopicPartition, PartitionInfo]:
-    """Return the selected partitions. Raises: KafkaError, CommandError: a topic or partition does not exist."""
     if not wish.topics:
         return dict(everything)
     chosen: dict[TopicPartition, PartitionInfo] = {}
@@ -163,7 +162,7 @@ def _matching(pattern: str, names: Iterable[str]) -> list[str]:
 
 
 def _racks(common: Common, used: Mapping[int, str | None], *, ignored: bool) -> dict[int, str | None]:
-    """Return the rack of each broker; None for all, with a note, if only some have one."""
+    """Return the rack of each broker. If `ignored` or a broker has no rack, return None for all brokers."""
     without = listed(each for each, rack in used.items() if not rack)
     if without and any(used.values()) and not ignored:
         common.say(

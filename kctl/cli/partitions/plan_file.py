@@ -43,10 +43,10 @@ def write_plan(path: Path, targets: Targets) -> None:
 
 
 def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition, tuple[int, ...]]:
-    """Return the replicas of each partition in a plan, reading a pipe until the timeout.
+    """Return the new replicas of each partition in a plan file. Reads from a pipe until the timeout.
 
     Raises:
-        CommandError: the file cannot be read or is invalid; the message has the place.
+        CommandError: the file cannot be read or is invalid. The message contains the place.
         ApiTimeout: the pipe did not end in time.
     """
     try:

@@ -1,8 +1,8 @@
-"""Planner of replicas with as few copies as possible. Pure.
+"""Planner of replicas, which copies as little as possible.
 
 Replicas that may stay are kept. New replicas go to the rack with the fewest replicas of the partition, then to the
-broker with the fewest replicas. With `Goal.only`, replicas move from the fullest to the emptiest brokers until no two
-differ by more than one. Then leaders are balanced, which copies nothing.
+broker with the fewest replicas. With `Goal.only`, replicas move from the fullest to the emptiest brokers until counts
+differ by at most one. Then leaders are balanced, which copies nothing.
 """
 
 from collections import Counter, defaultdict, deque
@@ -23,10 +23,10 @@ class Goal(NamedTuple):
     """Goal of a plan.
 
     Attributes:
-        racks: allowed brokers with their racks, or None.
-        leaving: brokers that keep no replica.
-        only: move all replicas to the brokers of `racks`, and balance them.
-        replication_factor: None leaves it unchanged.
+        racks: rack, or None, of each broker that may get replicas.
+        leaving: brokers that must not keep a replica.
+        only: move all replicas to the brokers in `racks`, and balance them.
+        replication_factor: number of replicas; None to leave it unchanged.
     """
 
     racks: Mapping[int, str | None]
@@ -45,12 +45,12 @@ class NotPossible(Exception):
 def make_plan(
     current: Assignment, goal: Goal, loads: Mapping[int, int], in_sync: Mapping[TopicPartition, Collection[int]]
 ) -> dict[TopicPartition, Replicas]:
-    """Return the new replicas of the partitions that change, preferred leader first.
+    """Return the new replicas of partitions that change, preferred leader first.
 
     Args:
         loads: number of replicas of other partitions by broker.
         in_sync: replicas in sync, which are removed last.
-    Raises: NotPossible.
+    Raises: NotPossible: there are too few brokers.
     """
     layout = _Layout(goal, {} if goal.only else loads)
     for key in sorted(current):
@@ -75,8 +75,6 @@ _OPEN = -1
 
 
 class _Layout:
-    """Assignment under construction, with indexes by broker."""
-
     def __init__(self, goal: Goal, loads: Mapping[int, int]) -> None:
         self._goal = goal
         self._racks = goal.racks
@@ -99,7 +97,7 @@ class _Layout:
     # --- each partition by itself -----------------------------------------------------------------------------------
 
     def settle(self, key: TopicPartition, replicas: Replicas, in_sync: Collection[int]) -> None:
-        """Keep the replicas that may stay, and leave open places for the rest."""
+        """Keep the replicas that may stay, and mark the remaining places as open."""
         wanted = self._goal.replication_factor or len(replicas)
         places = [each if self._goal.keeps(each) else _OPEN for each in replicas]
         kept = [each for each in places if each != _OPEN]
@@ -114,7 +112,10 @@ class _Layout:
                 self._count(key, broker)
 
     def _surplus(self, kept: list[int], count: int, in_sync: Collection[int]) -> list[int]:
-        """Return replicas to remove: first those out of sync, not the leader, in a shared rack, on a full broker."""
+        """Return `count` replicas to remove.
+
+        Replicas out of sync are first, then followers, then replicas in shared racks, then those on full brokers.
+        """
         gone: list[int] = []
         for _ in range(count):
             left = [each for each in kept if each not in gone]
@@ -134,7 +135,6 @@ class _Layout:
         return gone
 
     def fill(self, key: TopicPartition) -> None:
-        """Place a broker in each open place. Raises: NotPossible."""
         places = self._replicas[key]
         for index, broker in enumerate(places):
             if broker == _OPEN:
@@ -166,7 +166,7 @@ class _Layout:
     # --- all of them ------------------------------------------------------------------------------------------------
 
     def level_replicas(self) -> None:
-        """Move replicas until broker counts differ by at most one, if possible."""
+        """Move replicas until the replica counts of brokers differ by at most one, if possible."""
         for key in sorted(self._replicas):
             for broker in self._replicas[key]:
                 if key.topic not in self._on[broker]:
@@ -176,7 +176,7 @@ class _Layout:
         _level(self._load, _Moves(self._movable, self._fits, self._move))
 
     def _movable(self, source: int, target: int) -> TopicPartition | None:
-        """Return a partition that can move, preferably of a topic with more replicas on the source."""
+        """Return a partition that can move, preferably of a topic with more replicas on `source` than on `target`."""
         if self._has_racks and self._shut[source, self._racks[target]] == self._held[source]:
             return None
         topics = self._topics[source]
@@ -200,7 +200,7 @@ class _Layout:
                 yield key
 
     def _fits(self, key: TopicPartition, source: int, target: int) -> bool:
-        """Return whether a replica can move without a duplicate on the target and without fewer racks."""
+        """Return whether a replica can move to `target`: no duplicate there, and not fewer racks."""
         replicas, racks = self._replicas[key], self._racks
         if target in replicas:
             return False
@@ -210,7 +210,7 @@ class _Layout:
         return racks[source] in others or racks[target] not in others
 
     def level_leaders(self) -> None:
-        """Reorder replicas until counts of preferred leaders differ by at most one, if possible."""
+        """Reorder replicas until the counts of preferred leaders differ by at most one, if possible."""
         led: defaultdict[tuple[int, int], dict[TopicPartition, None]] = defaultdict(dict)
         """Partitions by leader and follower."""
         counts = Counter(dict.fromkeys(self._racks, 0))
@@ -243,7 +243,7 @@ class _Layout:
         self._of_topic[broker, key.topic] += by
 
     def _count_racks(self, key: TopicPartition, by: int) -> None:
-        """Count the replicas of a partition, and the racks to which they cannot move."""
+        """Add a partition to the number of replicas of brokers, and of replicas that cannot move to a rack."""
         racks = Counter(self._racks[each] for each in self._replicas[key])
         for broker in self._replicas[key]:
             rack = self._racks[broker]
@@ -268,15 +268,13 @@ class _Layout:
 
 
 class _Moves(NamedTuple):
-    """Functions that find, test and make moves of partitions between two brokers."""
-
     find: Callable[[int, int], TopicPartition | None]
     fits: Callable[[TopicPartition, int, int], bool]
     move: Callable[[TopicPartition, int, int], None]
 
 
 def _level(counts: Counter[int], moves: _Moves) -> None:
-    """Move partitions until no two counts differ by more than one, or nothing can move."""
+    """Move partitions until counts differ by at most one, or no partition can move."""
     barren: defaultdict[int, set[int]] = defaultdict(set)
     """Targets to which nothing can move, by source."""
 
@@ -296,7 +294,7 @@ Path = list[tuple[TopicPartition, int, int]]
 
 
 def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | None]) -> Iterator[Path]:
-    """Yield, from the fullest broker on, moves that shift one partition to an emptier broker, possibly over others."""
+    """Yield paths: moves that shift one partition from a full to an emptier broker, possibly over other brokers."""
     emptiest = sorted(counts, key=lambda each: (counts[each], each))
     stuck: set[int] = set()
     for fullest in sorted(counts, key=lambda each: (-counts[each], each)):
@@ -311,7 +309,7 @@ def _paths(counts: Counter[int], find: Callable[[int, int], TopicPartition | Non
 def _path_from(
     start: int, others: Sequence[int], counts: Counter[int], find: Callable[[int, int], TopicPartition | None]
 ) -> tuple[Path, set[int]]:
-    """Return a path of moves to an emptier broker; if there is none, the reachable brokers."""
+    """Return a path to an emptier broker and an empty set, or an empty path and all reachable brokers."""
     reached: dict[int, Path] = {start: []}
     waiting = deque([start])
     while waiting:

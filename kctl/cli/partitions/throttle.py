@@ -1,7 +1,7 @@
-"""Throttle of a move, set before its start and removed after its end, even for a killed kctl.
+"""Throttle of a move, which a later kctl can remove if kctl is killed.
 
-Two lists per topic contain the limited replicas, and two configs per broker the bytes per second. Lists are set first
-and removed last, to lead to leftover rates. A rate stays if another move needs it.
+Two lists per topic contain the throttled replicas, and two configs per broker the bytes per second. Lists are set first
+and removed last, because they lead to leftover rates. A rate stays if another move needs it.
 
 Source: KIP-73.
 """
@@ -25,14 +25,14 @@ SET_AT_RUNTIME = (1, 2)
 
 
 class Copy(NamedTuple):
-    """Brokers that have a partition, and brokers that receive it."""
+    """Brokers that have a partition, and brokers that receive a copy."""
 
     sources: tuple[int, ...]
     targets: tuple[int, ...]
 
 
 def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignment | None) -> Copy:
-    """Return the copies of a partition; during a move, `current` already includes the new replicas."""
+    """Return the copies of a partition. During a move, `current` already includes the new replicas."""
     adding = move.adding if move is not None else tuple(each for each in target if each not in current)
     present = current if move is None else move.replicas
     return Copy(tuple(each for each in present if each not in adding), adding)
@@ -41,9 +41,9 @@ def copy_of(current: tuple[int, ...], target: tuple[int, ...], move: Reassignmen
 def list_changes(
     admin: Admin, copies: Mapping[TopicPartition, Copy]
 ) -> dict[ConfigResource, dict[str, str | ListChange | None]]:
-    """Return the changes that add copies to the lists of their topics.
+    """Return the config changes that add copies to the lists of their topics. Items of other moves stay.
 
-    Raises: KafkaError: the present lists are unknown. They may name other moves.
+    Raises: KafkaError: the present lists are unknown.
     """
     found, unread = _lists(admin, copies)
     if unread:
@@ -64,7 +64,7 @@ def list_changes(
 
 
 def set_rates(admin: Admin, brokers: Collection[int], bytes_per_s: int) -> dict[int, KafkaError]:
-    """Set the rates of brokers, and return the error of each broker that has one."""
+    """Set the rates of brokers, and return the errors by broker."""
     rates: dict[str, str | ListChange | None] = dict.fromkeys(RATES, str(bytes_per_s))
     results = admin.alter_configs({_broker(each): rates for each in sorted(brokers)})
     return {int(resource.name): error for resource, error in results.failed.items()}
@@ -85,7 +85,7 @@ def _entries(copies: Mapping[TopicPartition, Copy]) -> dict[str, dict[str, list[
 
 
 def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Collection[int]) -> int | None:
-    """Return the throttle of a started move in bytes per second, or None.
+    """Return the throttle of a started move in bytes per second, or None if there is none.
 
     Raises: KafkaError: the configs of a throttle cannot be described.
     """
@@ -103,7 +103,7 @@ def find_rate(admin: Admin, partitions: Iterable[TopicPartition], brokers: Colle
 
 
 def other_rates(admin: Admin, keys: Collection[TopicPartition], brokers: Collection[int]) -> dict[int, int]:
-    """Return the lowest known rate of each broker that limits a move of other partitions."""
+    """Return the lowest known rate of each broker that throttles moves of other partitions."""
     needed, _ = _needed_by_others(admin, keys)
     limited = needed & set(brokers)
     rates, _ = _rates(admin, limited) if limited else ({}, [])
@@ -114,7 +114,9 @@ def other_rates(admin: Admin, keys: Collection[TopicPartition], brokers: Collect
 class ThrottleRemoval(NamedTuple):
     """Result of the removal of a throttle.
 
-    Attributes: left_on: brokers that are down and keep their rates.
+    Attributes:
+        was_set: whether there was a throttle.
+        left_on: brokers that are down and may keep their rates.
     """
 
     was_set: bool
@@ -134,8 +136,8 @@ def remove_throttle(
 
     Args:
         brokers: brokers that are up.
-        used: brokers whose rates this run set, up or down.
-        finds_more: an earlier run may have set the rates of further brokers.
+        used: brokers, up or down, whose rates this process set.
+        finds_more: an earlier process may have set the rates of further brokers.
     """
     keys = list(partitions)
     lists, failed = _lists(admin, keys)
@@ -165,7 +167,7 @@ def remove_throttle(
 def _ours(
     lists: Mapping[str, Mapping[str, list[str]]], keys: Iterable[TopicPartition]
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the list items of these partitions, including empty lists as leftovers."""
+    """Return the list items of the partitions `keys`. Empty lists are included as leftovers."""
     found: dict[str, dict[str, list[str]]] = {}
     for topic, partitions in by_topic(keys).items():
         numbers = {str(each) for each in partitions}
@@ -178,7 +180,7 @@ def _ours(
 
 
 def _needed_by_others(admin: Admin, keys: Collection[TopicPartition]) -> tuple[set[int], list[KafkaError]]:
-    """Return brokers whose rates limit a move of other partitions, and errors that leave this unknown."""
+    """Return brokers that throttle moves of other partitions, and the errors of topics that cannot be described."""
     others = list(admin.list_partition_reassignments().keys() - set(keys))
     lists, unread = _lists(admin, others)
     return _named(_ours(lists, others)), unread
@@ -190,7 +192,6 @@ def _named(lists: Mapping[str, Mapping[str, list[str]]]) -> set[int]:
 
 
 def _lists(admin: Admin, keys: Iterable[TopicPartition]) -> tuple[dict[str, dict[str, list[str]]], list[KafkaError]]:
-    """Return the throttle lists of existing topics, and errors of topics that cannot be described."""
     resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in by_topic(keys)]
     found, unread = _set_values(admin, resources, LISTS)
     lists = {

@@ -1,7 +1,7 @@
 """State of moves, from the controller and the metadata of brokers.
 
-The controller knows first that a move is over, but not its result. Brokers know the replicas, possibly later. A
-partition is moved when its replicas match the plan, and not moved if they differ after SETTLE_MS.
+The controller knows first that a move ended, but not its result. Brokers know the replicas, possibly later. A partition
+is moved when its replicas match the plan, and not moved if they differ after SETTLE_MS.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -24,7 +24,7 @@ Targets = Mapping[TopicPartition, Replicas]
 
 
 class View(NamedTuple):
-    """State of partitions: moves, replicas and errors."""
+    """Moves, replicas and errors by partition."""
 
     moves: dict[TopicPartition, Reassignment]
     replicas: dict[TopicPartition, Replicas]
@@ -37,7 +37,7 @@ class View(NamedTuple):
 
 
 def view_of(admin: Admin, keys: Iterable[TopicPartition]) -> View:
-    """Return the state of partitions, moves first, so that replicas are newer than the end of a move."""
+    """Return the state of partitions. Moves are requested first, so that replicas are newer than the end of a move."""
     partitions = list(keys)
     moves = admin.list_partition_reassignments(partitions)
     described = admin.describe_topics(list(by_topic(partitions)))
@@ -69,7 +69,7 @@ class Watch:
         return [key for key in self._targets if key not in self.outcomes]
 
     def look(self) -> str:
-        """Update the state; return a text about the unfinished partitions, or ""."""
+        """Update the state. Return a text about the unfinished partitions, or ""."""
         pending = self.pending
         if pending:
             self.view = view_of(self._admin, pending)

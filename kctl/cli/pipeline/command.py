@@ -15,7 +15,7 @@ from kctl.cli.pipeline.verify import verify
 
 
 class PipelineGroup(Group):
-    """Command group with an error for renamed commands."""
+    """Command group that rejects former command names with a hint."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[:1] == ["report"]:

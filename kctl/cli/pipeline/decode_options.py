@@ -1,4 +1,4 @@
-"""Shared options of jobs that decode keys and values into columns. Imports no format, to keep --help fast."""
+"""Shared options of jobs that decode keys and values into columns. No format is imported, to keep --help fast."""
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -14,14 +14,14 @@ COLUMN_FORMS = ("auto", "avro", "protobuf", "json-schema")
 
 
 class ColumnOptions(NamedTuple):
-    """Formats, reader schemas, and messages of keys and values."""
+    """Formats, reader schemas and message names, each by KEY and VALUE."""
 
     forms: dict[str, str]
     schemas: dict[str, str]
     messages: dict[str, str]
 
     def request(self) -> "DecodeRequest | None":
-        """Return the parts to decode, or None. Raises: ConfigError: no such schema."""
+        """Return the parts to decode, or None. Raises: ConfigError: a schema is invalid."""
         if not self.forms:
             return None
         from kctl.pipeline.decoding.plan import DecodeRequest, side_request
@@ -61,7 +61,6 @@ def column_options(
         ),
     ] = None,
 ) -> ColumnOptions:
-    """Return the options. Raises: click.UsageError: unknown format, or options without --decode."""
     forms = parse_sides(decode or (), "'--decode'", _form)
     schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
     messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "an empty name.")

@@ -169,7 +169,6 @@ def _number(value: object) -> int:
 
 
 def _layout(layout: str, partition_by: str | None) -> str:
-    """Return the layout of --layout and --partition-by. Raises: click.UsageError: both are given."""
     if partition_by is None:
         return layout
     if layout != "topic":
@@ -179,7 +178,7 @@ def _layout(layout: str, partition_by: str | None) -> str:
 
 
 def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
-    """Return topic names, or a pattern."""
+    """Return names and "", or () and a pattern that matches all words."""
     try:
         words = parse_topics(topics)
     except ValueError as e:
@@ -188,7 +187,7 @@ def parsed_topics(topics: list[str]) -> tuple[tuple[str, ...], str]:
 
 
 def size_of(text: str, flag: str = "--range-size", what: str = "a range") -> int:
-    """Parse a positive size in bytes. Raises: click.BadParameter."""
+    """Parse a size in bytes. Raises: click.BadParameter: the size is invalid or 0."""
     try:
         size_bytes = parse_size_bytes(text)
     except ValueError as e:

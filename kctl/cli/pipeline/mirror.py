@@ -143,7 +143,6 @@ def _offsets(text: str) -> dict[int, int]:
 
 
 def _start(topics: Sequence[str], from_position: str | None, *, restart: bool) -> "RangeBound | None":
-    """Return the requested start in the source, or None. Raises: click.UsageError."""
     if from_position is None and not restart:
         return None
     if from_position is not None and restart:

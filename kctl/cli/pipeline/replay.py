@@ -176,9 +176,9 @@ def _report_skipped(common: Common, found: "Replayed") -> None:
 
 
 def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
-    """Return the instant; print it if it is relative, since a rerun must repeat it to continue this replay.
+    """Return a time. Print a relative time in absolute form, which a rerun needs to continue this replay.
 
-    Raises: click.UsageError: a relative instant for a named replay.
+    Raises: click.UsageError: a named replay has a relative time.
     """
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))

@@ -1,4 +1,4 @@
-"""Options that every job has, and execution of jobs.
+"""Options of all jobs, and execution of jobs.
 
 A job is a function of task properties, Spark options, and a receiver of progress.
 """
@@ -28,7 +28,7 @@ AllowLossOption = Annotated[
 
 
 class ContinuingOptions(NamedTuple):
-    """Interval of a continuous job, and whether it continues over missing records."""
+    """Options of jobs that can be continuous. `allow_loss`: continue although records are missing."""
 
     continuous: bool
     interval_ms: int | None
@@ -48,14 +48,13 @@ def continuing_options(
     ] = None,
     allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
-    """Return the options. Raises: click.UsageError: --interval without --continuous."""
     if interval is not None and not continuous:
         raise click.UsageError("--interval needs --continuous.")
     return ContinuingOptions(continuous, interval, allow_loss)
 
 
 def path(text: str | Path) -> Path:
-    """Return the path of a local file; the `parser` of an option. Raises: click.BadParameter: another location."""
+    """Return the path of a local file. Used as `parser` of options. Raises: click.BadParameter: another location."""
     found = parse_location(target_text(str(text)))
     if not isinstance(found, Path):
         raise click.BadParameter(f"{str(text)[:80]!r} is not a local file: use a path such as /data/orders.html")
@@ -63,9 +62,9 @@ def path(text: str | Path) -> Path:
 
 
 def target_text(text: str) -> str:
-    """Validate a location; the `parser` of options that accept tables.
+    """Return `text` if it is a location. Used as `parser` of options that accept tables.
 
-    Raises: click.BadParameter: empty, as from an unset variable, or an unsupported scheme.
+    Raises: click.BadParameter: `text` is empty or has an unsupported scheme.
     """
     try:
         parse_location(text)
@@ -75,14 +74,14 @@ def target_text(text: str) -> str:
 
 
 def files_text(text: str) -> str:
-    """Validate a directory or URL of an object store. Raises: click.BadParameter."""
+    """Return `text` if it is a directory or an object store URL. Raises: click.BadParameter: another location."""
     if not isinstance(parse_location(target_text(text)), Path | StoreUrl):
         raise click.BadParameter(f"{text[:80]!r} is a table: use a folder, or a URL such as s3://BUCKET/PREFIX")
     return text
 
 
 def files_at(text: str) -> Path | StoreUrl:
-    """Return the directory or URL of a text that `files_text` accepted."""
+    """Return the directory or URL that `files_text` accepted."""
     found = parse_location(text)
     assert isinstance(found, Path | StoreUrl)
     return found
@@ -98,7 +97,7 @@ class SparkOptions(NamedTuple):
     """Options of Spark.
 
     Attributes:
-        asked: --master was given.
+        asked: whether --master was given.
         dry_run: show only the plan.
     """
 
@@ -114,7 +113,7 @@ class SparkOptions(NamedTuple):
         return self.master.startswith("local")
 
     def settings_of(self, common: Common) -> Settings:
-        """Return the settings: only a plan fails fast if all bootstrap servers refuse."""
+        """Return the settings. Only dry runs fail fast if all bootstrap servers refuse."""
         return common.fail_fast_settings if self.dry_run else common.settings
 
     def session_options(self) -> "SessionOptions":
@@ -152,7 +151,6 @@ def spark_options(
         ),
     ] = None,
 ) -> SparkOptions:
-    """Return the options. Raises: click.BadParameter: invalid master or property."""
     import re
 
     url = LOCAL_MASTER if master is None else master
@@ -181,7 +179,7 @@ R = TypeVar("R", bound=JobRequest)
 
 
 def plan_of(common: Common, spark: SparkOptions, plan: Callable[[R], T], request: R) -> T:
-    """Return the plan for a request, made without Spark."""
+    """Return the plan for a request, which is made without Spark."""
     from kctl.pipeline.references import lent
 
     properties = task_properties(spark.settings_of(common).by_name, is_local=spark.is_local)
@@ -209,7 +207,7 @@ def notices_of_stores(common: Common) -> AbstractContextManager[None]:
 def run_job(
     common: Common, spark: SparkOptions, job: "Callable[[dict[str, object], SessionOptions, OnProgress], T]"
 ) -> T:
-    """Run a job with the properties of its tasks and a progress view."""
+    """Run a job with Kafka properties for its tasks and a progress view."""
     from kctl.cli.view.status import ProgressStatus
     from kctl.pipeline.references import lent
 
@@ -226,7 +224,7 @@ def run_job(
 
 
 def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[str, object]:
-    """Return the Kafka properties of tasks; on a cluster, secrets are references to their source.
+    """Return the Kafka properties for tasks. On a cluster, secrets are references to their variable or file.
 
     Raises: CommandError: a secret exists only on this machine.
     """

@@ -1,6 +1,6 @@
 """Options of jobs with a second cluster, and its properties.
 
-The second cluster gets only the timeouts of the first, never its credentials.
+The second cluster gets the timeouts of the first, but never its credentials.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _LIMITS = (
 
 
 class TargetOptions(NamedTuple):
-    """Options of the target cluster; all None if none is given."""
+    """Options of the target cluster; None for missing options."""
 
     topic: str | None
     bootstrap: str | None
@@ -65,10 +65,12 @@ class TargetOptions(NamedTuple):
     def properties(self, given: Settings, *, is_local: bool) -> Iterator[dict[str, object]]:
         """Yield the Kafka properties of the target, with references in place of secrets.
 
-        Without a target cluster they are the properties of the source.
+        If no target cluster is given, they are the properties of the source.
 
-        Args: given: the settings of the source, whose timeouts also apply to the target.
-        Raises: ConfigError: the file cannot be read. CommandError: a secret exists only on this machine.
+        Args: given: settings of the source, whose timeouts also apply to the target.
+        Raises:
+            ConfigError: the file cannot be read.
+            CommandError: a secret exists only on this machine.
         """
         from kctl.cli.pipeline.spark_options import task_properties
         from kctl.pipeline.references import lent
@@ -98,7 +100,7 @@ def target_options(
 
 
 def group_selection(words: list[str] | None) -> "GroupSelection":
-    """Return the groups of --groups: names, or '/pattern/'. Raises: click.BadParameter."""
+    """Return the groups of --groups: names, or '/pattern/'. Raises: click.BadParameter: a pattern is invalid."""
     import re
 
     from kctl.pipeline.group_selection import GroupSelection
@@ -116,7 +118,7 @@ def group_selection(words: list[str] | None) -> "GroupSelection":
 
 
 def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
-    """Print each group offset that was committed, or failed."""
+    """Print each group offset that was committed or failed."""
     from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     for each in offsets:
@@ -138,6 +140,6 @@ def say_refused_configs(common: Common, refused: "Sequence[RefusedConfig]") -> N
 
 
 def say_problems(common: Common, problems: Sequence[str]) -> None:
-    """Print each config by which the target would delete or reject records."""
+    """Print each config that would make the target delete or reject records."""
     for each in problems:
         common.say(f"kctl pipeline: the target would lose records: {one_line(each)}")

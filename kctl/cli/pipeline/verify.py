@@ -150,7 +150,6 @@ def _continues(proof: "GroupProof") -> str:
 
 
 def _where(samples: Sequence["Sample"]) -> str:
-    """Return the offsets of samples of one kind: of one side, or of both as `source/target`."""
     first = samples[0]
     on_both = first.source_offset is not None and first.target_offset is not None
     side = "source/target" if on_both else "target" if first.source_offset is None else "source"

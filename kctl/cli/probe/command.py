@@ -12,7 +12,7 @@ from kctl.cli.probe.report.command import report
 
 
 class ProbeGroup(Group):
-    """Command group that treats HOST:PORT as -b HOST:PORT."""
+    """Command group that accepts HOST:PORT as -b HOST:PORT."""
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
         args = super().arrange(ctx, args)

@@ -1,6 +1,6 @@
 """Limit of open files, raised for programs that connect to many addresses.
 
-Clients never change it. Without descriptors they report "Too many open files" for the address and continue.
+Clients never change the limit. Without descriptors they report "Too many open files" for the address and continue.
 """
 
 from kctl.posix import allow_open_files
@@ -10,5 +10,5 @@ _BESIDE_SOCKETS = 64
 
 
 def allow_descriptors(sockets: int) -> bool:
-    """Raise the soft limit of open files for this number of sockets; return whether it is high enough."""
+    """Raise the soft limit of open files for `sockets`. Return whether the limit is high enough."""
     return allow_open_files(sockets + _BESIDE_SOCKETS)

@@ -14,9 +14,9 @@ Resolved = dict[tuple[str, int], list[Address]]
 
 
 def parse_resolve(texts: Iterable[str]) -> Resolved:
-    """Return the addresses of each (host, port), several for repeated ones.
+    """Return the IP addresses of each (host, port).
 
-    Raises: ValueError: invalid text; the message has the correct form.
+    Raises: ValueError: a text is invalid. The message contains the correct form.
     """
     found: Resolved = {}
     for text in texts:

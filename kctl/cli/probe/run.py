@@ -1,4 +1,4 @@
-"""Rounds of a probe: each polls the prober, diagnoses the result, and passes it to the report."""
+"""Rounds of a probe. Each round polls the prober, diagnoses the result, and passes it to the report."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class ProbePlan(NamedTuple):
     """Configuration of a probe.
 
     Attributes:
-        rounds: None until an interrupt.
+        rounds: number of rounds; None for no end.
         interval_ms: time between the starts of two rounds.
         cert_warn_ms: remaining validity below which a certificate is a finding.
     """
@@ -40,7 +40,7 @@ class ProbePlan(NamedTuple):
 def run_rounds(
     plan: ProbePlan, runtime: Runtime, report: Report, statistics: Statistics, trace: EventSink = ignore_events
 ) -> ProbeResult:
-    """Run the rounds and return the last result; if strict, its exit code is 3 for a problem in any round."""
+    """Run the rounds and return the last result. If strict, the exit code is 3 for a problem in any round."""
 
     def on_event(event: Event) -> None:
         report.on_event(event)

@@ -44,7 +44,7 @@ class ProbeRequest(NamedTuple):
     Attributes:
         cert_warn_ms: remaining validity below which a certificate is a finding.
         resolve: host:port:ip texts.
-        rounds: None until an interrupt.
+        rounds: number of rounds; None for no end.
         template: template of --write-out.
     """
 
@@ -117,13 +117,13 @@ def _choose_report(common: Common, plan: ProbePlan, statistics: Statistics, writ
 
 
 def is_live(common: Common, has_template: bool) -> bool:
-    """Return whether the probe repaints the terminal, which traces prevent."""
+    """Return whether the probe repaints the terminal. Traces prevent that."""
     is_table = common.output in (None, Output.TABLE) and not has_template and not common.quiet
     return is_table and common.environment.can_redraw and common.tracer is None
 
 
 class MaskedOut(DataOut):
-    """Stdout with masked secrets, which brokers can repeat in errors."""
+    """Stdout on which secrets are masked, because brokers can repeat them in errors."""
 
     def __init__(self, environment: Environment, *, flush_bytes: int = FLUSH_BYTES) -> None:
         super().__init__(environment.stdout, flush_bytes=flush_bytes)

@@ -1,7 +1,7 @@
-"""Exit code of a probe. Pure.
+"""Exit code of a probe.
 
 - 0: the cluster is usable.
-- Code of the worst cause: no bootstrap server works.
+- Exit code of the worst cause: no bootstrap server works.
 - 18: no advertised address works, or a broker is not the expected one.
 - 19: the group has no coordinator.
 - 3: a broker is unusable, fenced or missing; with --strict, any problem.
@@ -56,12 +56,14 @@ def verdict(
 
 
 def _blocked(bootstrap: Sequence[AddressReport]) -> ExitCode:
-    """Return the code of the bootstrap server that came closest to working."""
     return max(map(_cause, bootstrap), key=_PROGRESS.index, default=ExitCode.API_TIMEOUT)
 
 
 def _cause(report: AddressReport) -> ExitCode:
-    """Return the code of one address: WRONG_PROTOCOL if another protocol works, whatever the error."""
+    """Return the exit code of an address: WRONG_PROTOCOL if another protocol works or there is no error.
+
+    Unfinished addresses have a timeout, otherwise the error decides.
+    """
     if outcome(report) is AddressStatus.UNFINISHED:
         is_connected = report.phase in (Phase.METADATA, Phase.READY)
         return ExitCode.API_TIMEOUT if is_connected else ExitCode.CONNECT_TIMEOUT

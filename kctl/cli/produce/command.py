@@ -1,4 +1,4 @@
-"""Options of `kctl produce`, and their conflicts. run.py is imported only for execution."""
+"""The `kctl produce` command, its options, and their conflicts. run.py is imported only for execution."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -264,9 +264,9 @@ def _setting(value: str | None, flag: str) -> Setting | None:
 
 
 def parse_header(text: str) -> "Header":
-    """Parse `name=value`; `name=` has an empty value, `name` alone has null.
+    """Parse a header `name=value`. `name=` has an empty value, and `name` has a null value.
 
-    Raises: ValueError: there is no name, or `name:value` as in some tools.
+    Raises: ValueError: the name is missing, or the form is `name:value`, which other tools use.
     """
     name, equals, value = text.partition("=")
     if not equals and ":" in text:

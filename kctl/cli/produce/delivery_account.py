@@ -1,4 +1,4 @@
-"""The account of a producer: delivered records by partition, and causes of undelivered ones."""
+"""The account of a producer: delivered records by partition, and causes of undelivered records."""
 
 from collections.abc import Collection
 
@@ -25,12 +25,12 @@ def report_account(
     is_taken_back: bool = False,
     announced: Collection[str] = (),
 ) -> None:
-    """Report delivered records unless --quiet, and undelivered ones always.
+    """Print the undelivered records, and the delivered records unless --quiet is set.
 
     Args:
-        oldest_ms: age of the oldest undelivered record when it failed.
-        is_taken_back: the transaction of all records is not committed.
-        announced: causes that were already reported.
+        oldest_ms: age at which the oldest undelivered record failed.
+        is_taken_back: whether the transaction of all records is not committed.
+        announced: causes that were already printed.
     """
     failed = _failed(result)
     if is_taken_back:
@@ -64,9 +64,9 @@ def report_account(
 
 
 def delivery_listing(result: CloseResult, transaction: str | None) -> Listing:
-    """Return the account for programs: a row for each partition.
+    """Return the account as a listing with a row for each partition.
 
-    Args: transaction: its outcome, without which delivered records may be invisible; None: no transaction.
+    Args: transaction: outcome of the transaction, or None. Delivered records are invisible unless it is committed.
     """
     rows: list[Row] = [
         {
@@ -94,7 +94,7 @@ def not_delivered(result: CloseResult) -> int:
 
 
 def account_code(result: CloseResult) -> ExitCode:
-    """Return UNDELIVERED, or the code of a failed advertised address, if any record is undelivered."""
+    """Return OK if all records are delivered, otherwise UNDELIVERED or the exit code of a failed advertised address."""
     if not_delivered(result) == 0:
         return ExitCode.OK
     errors = [part.error for _, part in _failed(result)]

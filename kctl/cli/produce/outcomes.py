@@ -1,4 +1,4 @@
-"""Outcomes: results of the records of `kctl produce`, from the network loop."""
+"""Outcomes: results of the records of `kctl produce`. The network loop calls it."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,9 +14,9 @@ _OF_THE_RECORD = ("MESSAGE_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP")
 
 
 class Outcomes:
-    """Counts, written by the network loop; the command calls `pop_failed`.
+    """Counts of results, which the network loop writes. The command's thread calls `pop_failed`.
 
-    Args: announce: called on the loop with the first failure of each partition.
+    Args: announce: called on the network loop with the first failure of each partition.
     """
 
     def __init__(self, now_ms: Callable[[], int], announce: Callable[[TopicPartition, KafkaError], None]) -> None:
@@ -62,7 +62,7 @@ class Outcomes:
             self._announce(failed.topic_partition, error)
 
     def pop_failed(self, keep: Callable[[UndeliveredRecord], None] | None) -> None:
-        """Drop the failed records, after passing each to `keep` if given."""
+        """Remove the failed records. Each is passed to `keep` if given."""
         while self._failed:
             failed = self._failed.popleft()
             if keep is None:

@@ -8,7 +8,7 @@ class Pace:
     """Schedule of records at a rate.
 
     Args:
-        per_second: above 0.
+        per_second: rate above 0.
         now_ms: start.
     """
 

@@ -1,7 +1,7 @@
-"""RecordSender: sends records to the producer with bounded waits for metadata and memory.
+"""RecordSender: sends records to the producer. Waits for metadata and memory are limited.
 
-A wait for a topic ends at the delivery timeout of the waiting records, if that is shorter than max.block.ms. A wait
-for memory ends after max.block.ms without a delivery, however many rows were accepted in the meantime.
+A wait for a topic ends at the delivery timeout of the waiting records, if that is shorter than max.block.ms. A wait for
+memory ends after max.block.ms without a delivery.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class RecordProducer(Protocol):
 
 
 class RecordSender:
-    """Bounded sending of records. Attributes: `sent`: number of records that the producer accepted."""
+    """Sender with limited waits. `sent`: number of records that the producer accepted."""
 
     def __init__(self, producer: RecordProducer, outcomes: Outcomes, clock: Clock, config: ProducerConfig) -> None:
         self.sent = 0
@@ -67,7 +67,7 @@ class RecordSender:
         headers: Sequence[Header],
         timestamp_ms: int | None,
     ) -> None:
-        """Send one record; raises as Producer.send, and DeliveryTimeout if the topic is not known in time."""
+        """Send one record. Raises: as Producer.send; DeliveryTimeout: the topic is not known in time."""
         self._await_topic(topic)
         self._producer.send(topic, value, key, partition, headers, timestamp_ms, self._outcomes.on_done)
         self.sent += 1
@@ -83,8 +83,10 @@ class RecordSender:
     ) -> None:
         """Send rows.
 
-        Raises: as Producer.send_columns; RecordTooLargeError after sending the rows before it, except in a transaction,
-            which fails; DeliveryTimeout if the topic is not known in time.
+        Raises:
+            RecordTooLargeError: raised after sending the rows before it. A transaction fails instead.
+            DeliveryTimeout: the topic is not known in time.
+            KafkaError: as Producer.send_columns.
         """
         self._await_topic(topic)
         first, end, timeout_ms = 0, len(values), self._max_block_ms
@@ -123,12 +125,12 @@ class RecordSender:
             raise too_large
 
     def _idle_ms(self) -> int:
-        """Return the time since the last delivery, at least max.block.ms if there was none."""
+        """Return the time since the last delivery, or max.block.ms if there was none."""
         delivered_at_ms = self._outcomes.delivered_at_ms
         return self._max_block_ms if delivered_at_ms is None else self._clock.now_ms() - delivered_at_ms
 
     def _nothing_delivered(self, error: MaxBlockTimeout) -> MaxBlockTimeout:
-        """Return the error of the last call with the time of the whole wait."""
+        """Return `error` with the time of the whole wait in place of the last call."""
         elapsed_ms = max(error.elapsed_ms, self._max_block_ms)
         return MaxBlockTimeout(
             error.waiting_for,

@@ -1,4 +1,4 @@
-"""Request of `kctl produce`, and the timeouts of records and of the end."""
+"""Request of `kctl produce`, and the timeouts of its records and of its end."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,15 +21,15 @@ class ProduceRequest(NamedTuple):
     """Options of the command.
 
     Attributes:
-        topic: None: the topic of each record.
-        headers: added to every record, after its own.
-        partition: None: the producer chooses.
-        keeps_partition: use the partition of each record.
+        topic: topic; None for the topic that each record names.
+        headers: headers added to every record, after its own headers.
+        partition: partition; None to let the producer choose.
+        keeps_partition: use the partition that each record names.
         is_now: ignore timestamps of records.
-        empty_is_null: an empty value is a tombstone.
-        per_second: maximum records per second, or None.
+        empty_is_null: send empty values as null (tombstones).
+        per_second: maximum records per second; None for no limit.
         undelivered: file for undelivered records.
-        is_transaction: send all or nothing, with a generated transactional.id if none is given.
+        is_transaction: send all records in one transaction, with a generated transactional.id if none is given.
         flags: properties that have an option.
     """
 
@@ -53,11 +53,11 @@ class ProduceRequest(NamedTuple):
 
 
 def bound_delivery(settings: Settings, limits: DerivedLimits | None = None) -> Settings:
-    """Return settings in which --api-timeout, without a delivery timeout, also limits the delivery of a record.
+    """Return settings in which --api-timeout also limits delivery, unless a delivery timeout is given.
 
     linger.ms and request.timeout.ms are cut so that their sum does not exceed delivery.timeout.ms.
 
-    Args: limits: names of limits in messages; --api-timeout replaces the limits that it sets.
+    Args: limits: names of limits in messages, in which --api-timeout replaces the limits that it sets.
     """
     given = settings.by_name.get("max.block.ms")
     if given is None or given.origin != _API or "delivery.timeout.ms" in settings.by_name:
@@ -90,8 +90,8 @@ def api_timeout_ms(settings: Settings) -> int | None:
 class EndBudget:
     """Time for pending records after the end of the input.
 
-    --close-timeout, if given, is one budget for flush and close. Without it, the flush has the delivery timeout, and
-    the close the default close timeout. `end_by` also sets one budget.
+    If --close-timeout is given, it limits flush and close together. Otherwise, the flush has the delivery timeout, and
+    the close the default close timeout. `end_by` also limits both together.
     """
 
     def __init__(self, clock: Clock, *, close_ms: int | None, default_close_ms: int) -> None:
@@ -106,7 +106,7 @@ class EndBudget:
         return self._close_ms is not None
 
     def end_by(self, end_at_ms: int) -> None:
-        """Set one budget until an instant, unless --close-timeout was given."""
+        """Limit flush and close together, unless --close-timeout is given."""
         if self._close_ms is None:
             self._close_ms = max(0, end_at_ms - self._clock.now_ms())
 
@@ -114,7 +114,7 @@ class EndBudget:
         self._timer = Timer(self._clock, delivery_ms if self._close_ms is None else self._close_ms)
 
     def start_close(self) -> None:
-        """Start the time of the close, unless it runs already."""
+        """Start the time of the close. No effect if it has started, or if flush and close have a common limit."""
         if self._is_closing or (self._timer is not None and self._close_ms is not None):
             return
         self._is_closing = True
@@ -122,7 +122,7 @@ class EndBudget:
 
     @property
     def remaining_s(self) -> float:
-        """Return the remaining time of the present step, in seconds."""
+        """Return the remaining time of the flush or close, in seconds."""
         assert self._timer is not None
         self._timer.update()
         return self._timer.remaining_ms / 1000

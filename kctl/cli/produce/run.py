@@ -1,7 +1,6 @@
-"""Execution of `kctl produce`: read, send, wait for all records, and report their account.
+"""Execution of `kctl produce`: reads and sends records, waits for their delivery, and prints an account.
 
-Reading waits while the producer's memory is full. Whatever stops the command, the producer is closed and the counts are
-printed.
+Reading pauses while the producer's memory is full. In any case, the producer is closed and the account is printed.
 """
 
 from collections.abc import Callable
@@ -90,8 +89,6 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
 
 
 class _Producing:
-    """Execution of one command."""
-
     def __init__(
         self,
         common: Common,
@@ -147,7 +144,6 @@ class _Producing:
         common.environment.closing_notice.doing = self._lasting_end
 
     def run(self) -> int:
-        """Run all steps, including the close of the producer."""
         try:
             self._attempt(self._send_all)
             if not isinstance(self._ending, KafkaError | Interrupted):
@@ -167,7 +163,7 @@ class _Producing:
         return self._report_rest(result)
 
     def _attempt(self, step: Callable[[], object]) -> None:
-        """Run a step, and keep the first exception."""
+        """Call `step`, and keep its exception. The first exception stays, unless a later one is Interrupted."""
         try:
             step()
         except (UndeliveredError, FlushTimeout):
@@ -209,7 +205,6 @@ class _Producing:
         self._read_to = ""
 
     def _send_paced(self, block: Block, pace: Pace) -> bool:
-        """Send the records of a block one by one; return whether all were sent."""
         driver = self._runtime.driver
         waiter = driver.waiter()
         self._unsent_bytes = sum(map(block.row_bytes, range(len(block.values))))
@@ -225,7 +220,7 @@ class _Producing:
         return True
 
     def _is_taken(self) -> None:
-        """Drop the accepted records, and handle failed ones."""
+        """Forget the records in hand, which the producer accepted, and handle failed records."""
         self._in_hand = None
         if self._outcomes.has_failed:
             self._report_failed()
@@ -234,7 +229,7 @@ class _Producing:
         self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
 
     def _stops(self) -> bool:
-        """Return whether to stop reading: records fail, and no file keeps them."""
+        """Return whether to stop reading, because delivery is hopeless and no file keeps failed records."""
         return self._undelivered is None and self._outcomes.is_hopeless
 
     def _keep_memory(self) -> None:
@@ -282,7 +277,7 @@ class _Producing:
         return record.headers + self._request.headers
 
     def _send_record(self, record: InputRecord) -> None:
-        """Send one record; block while memory is full or the topic is unknown."""
+        """Send one record. Blocks while memory is full or the topic is unknown."""
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
@@ -312,7 +307,7 @@ class _Producing:
         return CommandError(exit_code(error), f"{record.place}: {error}", hint)
 
     def _deliver_all(self) -> None:
-        """Wait for all records; then commit, unless a step failed: close() aborts an open transaction."""
+        """Wait until all records are delivered. Then commit the transaction, unless a step failed."""
         budget = self._budget
         api_ms = api_timeout_ms(self._common.settings)
         if self._stops() and api_ms is not None and self._transactional_id is None:
@@ -330,7 +325,6 @@ class _Producing:
             self._is_committed = True
 
     def _close(self) -> CloseResult:
-        """Abort an open transaction and close, within the budget of the end."""
         budget = self._budget
         budget.start_close()
         self._is_closing = True
@@ -344,7 +338,7 @@ class _Producing:
         return results[0]
 
     def _lasting_end(self) -> str:
-        """Return the present step of an interrupted command, with timeout and records; empty if none is pending."""
+        """Return what an interrupted command waits for, with its timeout; empty if nothing is pending."""
         if not self._is_closing:
             return ""
         records = self._figures().waiting
@@ -359,7 +353,7 @@ class _Producing:
     # --- what became of it --------------------------------------------------------------------------------------------
 
     def _announce(self, partition: TopicPartition, error: KafkaError) -> None:
-        """Report the first failure of a partition immediately; during the close, only the account has it."""
+        """Print the first failure of a partition immediately, except during the close."""
         if not self._is_closing and not self._common.quiet:
             cause = explain(error).message
             self._announced.add(cause)
@@ -392,7 +386,7 @@ class _Producing:
         )
 
     def _write_result(self, result: CloseResult) -> None:
-        """Write the account to stdout if a format was given; a failed delivery outranks a failed write."""
+        """Write the account to stdout if --output is given. Write errors are ignored if records failed."""
         if self._common.output is None:
             return
         listing = delivery_listing(result, self._transaction_outcome(result))
@@ -403,7 +397,7 @@ class _Producing:
                 raise
 
     def _report_rest(self, result: CloseResult) -> int:
-        """Report the rest; return the exit code or raise the exception that stopped the command."""
+        """Print the rest of the account. Return the exit code, or raise the exception that stopped the command."""
         is_taken_back = self._is_taken_back()
         self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
@@ -425,7 +419,7 @@ class _Producing:
         return account_code(result)
 
     def _taken_back(self, how: str) -> Ending | None:
-        """Report a transaction that is not committed, and return the error of the command."""
+        """Return the error of a command whose transaction is not committed, and print its state after an interrupt."""
         ending = self._ending
         if how == "aborted":
             cause = ending.cause if isinstance(ending, FatalTransactionError) else None
@@ -453,9 +447,9 @@ class _Producing:
             self._common.say(f"kctl produce: note: topic {name} did not exist and was created with {partitions}")
 
     def _report_in_hand(self, accepted: int) -> None:
-        """Report the first record that was read but not accepted; write it and the rest of its block to the file.
+        """Print the first record that was read but not accepted. Write all such records to the file, if there is one.
 
-        Args: accepted: number of accepted records, which may exceed `sent` after a signal.
+        Args: accepted: number of accepted records, which may exceed the number of sent records after a signal.
         """
         in_hand, taken = self._in_hand, accepted - self._sent_before
         if in_hand is None or taken >= (1 if isinstance(in_hand, InputRecord) else len(in_hand.values)):
@@ -491,7 +485,6 @@ class _Producing:
     # --- the status line ----------------------------------------------------------------------------------------------
 
     def _wants_status(self) -> bool:
-        """Return whether to show the status line, which disturbs typing."""
         is_typed = self._request.reads_stdin and self._common.environment.stdin_is_tty
         return not self._common.quiet and not is_typed
 

@@ -1,6 +1,6 @@
 """UndeliveredFile: undelivered records as JSON lines for `produce -i jsonl`.
 
-Records that were sent without a response have `perhaps_written`.
+Records that were sent but not acknowledged have `perhaps_written`.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _FORM = JsonForm(is_ascii=False)
 
 
 class UndeliveredRecord(NamedTuple):
-    """An undelivered record and the cause; `partition`: None if not chosen yet."""
+    """An undelivered record and the cause. `partition` is None if it was not chosen yet."""
 
     topic: str
     partition: int | None
@@ -32,9 +32,9 @@ class UndeliveredRecord(NamedTuple):
 
 
 class UndeliveredFile:
-    """A new file, removed at the end if it is empty.
+    """A new file, which is deleted at the end if it is empty.
 
-    Raises: CommandError: it exists and is not empty, or cannot be created.
+    Raises: CommandError: the file exists and is not empty, or cannot be created.
     """
 
     def __init__(self, name: str) -> None:
@@ -47,11 +47,11 @@ class UndeliveredFile:
 
     @property
     def error(self) -> str:
-        """Return the first write error, or an empty text."""
+        """Return the first write error, or ""."""
         return self._error
 
     def write(self, record: UndeliveredRecord) -> None:
-        """Write a record; errors are stored in `error`, since further records must be reported."""
+        """Write a record. A write error is stored in `error`, and later records are dropped."""
         if self._error:
             return
         try:
@@ -70,7 +70,7 @@ class UndeliveredFile:
             self._buffered = 0
 
     def close(self) -> None:
-        """Close the file, and remove it if it has no records."""
+        """Close the file, and delete it if it is empty."""
         self.flush()
         with contextlib.suppress(OSError):
             self._file.close()

@@ -1,4 +1,4 @@
-"""Commands `kctl profile use`, `create`, `edit -X`, `delete` and `trust`."""
+"""Execution of `kctl profile use`, `create`, `edit -X`, `delete` and `trust`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ MOST_NAMED = 8
 
 
 class Login(NamedTuple):
-    """Login options of `create`: mechanism, user, and source of the password, such as `env:NAME`."""
+    """Login options of `create`. `password_from`: source of the password, such as `env:NAME`."""
 
     mechanism: str | None
     user: str | None
@@ -40,7 +40,7 @@ class Login(NamedTuple):
 
 
 def use_profile(environment: Environment, name: str | None, *, project: bool, quiet: bool) -> int:
-    """Set the current profile in the file, or unset it if `name` is None."""
+    """Make a profile the current profile, or unset the current profile if `name` is None."""
     environ = environment.environ
     if name is not None:
         files = read_files(environ)
@@ -72,7 +72,7 @@ def create_profile(
 ) -> int:
     """Create a profile from options and overrides, and return the exit code.
 
-    Raises: ConfigError, CommandError: as put_new_profile, or an option is invalid.
+    Raises: ConfigError, CommandError: an option is invalid, or see `put_new_profile`.
     """
     properties = dict(given) | read_overrides(overrides) | _of_login(login)
     if login != Login(None, None, None):
@@ -99,9 +99,9 @@ def put_new_profile(
     force: bool,
     quiet: bool = False,
 ) -> None:
-    """Create or, with `force`, replace a profile; the first profile of a file becomes the current one.
+    """Create a profile, or replace it with `force`. The first profile of a file becomes the current profile.
 
-    Raises: ConfigError, CommandError: the name is invalid, the profile exists, or it cannot work.
+    Raises: ConfigError, CommandError: the name is invalid, the profile exists, or the profile cannot work.
     """
     if edits.NAME.fullmatch(name) is None:
         raise ConfigError(f"invalid profile name {name[:80]!r}: use up to 64 letters, digits, and . _ -")
@@ -151,7 +151,7 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
 
 
 def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bool) -> int:
-    """Delete profiles, none if any name is unknown."""
+    """Delete profiles. If any name is unknown, delete none."""
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
@@ -206,9 +206,9 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
-    """Parse the values of -X. Secrets must be references, because other users can see the command line.
+    """Return the properties of -X. Secrets must be references, because other users can see the command line.
 
-    Raises: ConfigError: not key=value, or a literal secret.
+    Raises: ConfigError: an override is not key=value, or contains a literal secret.
     """
     found: dict[str, str] = {}
     for text in overrides:

@@ -1,4 +1,4 @@
-"""Command `kctl profile check`, and the same check before profiles are written."""
+"""Execution of `kctl profile check`, and the check before profiles are written."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,10 @@ COLUMNS = ("profile", "level", "property", "finding")
 
 
 def check_profiles(environment: Environment, names: Sequence[str], output: Output, *, strict: bool) -> int:
-    """Print the findings of the named profiles; all if `names` is empty."""
+    """Print the problems of profiles. Return 2 for errors, 3 for warnings if `strict`, otherwise 0.
+
+    Args: names: profiles; empty for all.
+    """
     files = read_files(environment.environ)
     for name in names:
         if name not in files.names():
@@ -59,7 +62,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
 def findings_of(
     name: str, properties: Mapping[str, str], store: Store, environment: Environment
 ) -> list[ProfileFinding]:
-    """Check a profile as if it were in the file of `store`, without opening files that it refers to."""
+    """Return the problems of a profile, as if it were in the file of `store`. Files that it names are not opened."""
     content = Content(None, {name: properties})
     file = ProfileFile(store.path, b"", PRIVATE, content, store.is_project)
     return check_profile(name, file, _sources(environment, file), opens=False)

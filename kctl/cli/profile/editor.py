@@ -1,4 +1,4 @@
-"""Command `kctl profile edit` with an editor: checks a draft before it replaces the file, and keeps invalid ones."""
+"""Execution of `kctl profile edit` with an editor. Drafts are checked before they replace the file."""
 
 import os
 import shlex
@@ -28,7 +28,7 @@ TEMPLATE = b"""# Profiles of kctl; kctl profile --help, and kctl profile check.
 
 
 def edit_file(environment: Environment, name: str | None, *, project: bool) -> int:
-    """Edit the file of a profile, or the user's file, and replace it if the draft is valid."""
+    """Edit the file that contains a profile, or the user's file, and replace it if the draft is valid."""
     store = _store(environment, name, project=project)
     found = read_bytes(store.path)
     before = None if found is None else found[0]
@@ -54,7 +54,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
 
 
 def _store(environment: Environment, name: str | None, *, project: bool) -> Store:
-    """Return the store of the file to edit; the user's file if a file is invalid."""
+    """Return the store of the file to edit: the user's file if `name` is None or a profile file is invalid."""
     own = open_store(environment.environ, environment.clock, project=project)
     if name is None or project:
         return own
@@ -101,7 +101,6 @@ def _run_editor(environment: Environment, draft: Path) -> None:
 
 
 def _check(after: bytes, before: bytes | None, store: Store, environment: Environment) -> None:
-    """Raise ConfigError for an invalid draft, and CommandError if a changed profile cannot work."""
     content = read_content(after, str(store.path))
     try:
         old = read_content(before or b"", str(store.path)).profiles

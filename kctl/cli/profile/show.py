@@ -1,4 +1,4 @@
-"""Commands `kctl profile list` and `show`."""
+"""Execution of `kctl profile list` and `show`."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,7 @@ def list_profiles(environment: Environment, output: Output) -> int:
 
 
 def show_settings(common: Common, output: Output, *, origin: bool, named: str | None) -> int:
-    """Print the settings of a command with the given options.
+    """Print the settings that a command with the same options has.
 
     Args:
         origin: include defaults and sources.
@@ -80,7 +80,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
 
 
 def shown_value(name: str, setting: Setting) -> str:
-    """Return a value without secrets; references to secrets are shown."""
+    """Return a value without secrets. References to secrets are shown."""
     if not setting.value or not is_secret(name):
         return mask_urls(setting.text)
     if name == JAAS:
@@ -103,7 +103,6 @@ def _shown_login(setting: Setting) -> str:
 
 
 def _defaults() -> dict[str, str]:
-    """Return the default of each property as in a file, from the first kind of client that has it."""
     names = sorted({declared.name for declared in KNOWN.values()})
     found: dict[str, str] = {}
     for name in names:

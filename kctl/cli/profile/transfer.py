@@ -1,4 +1,4 @@
-"""Commands `kctl profile import` and `export`."""
+"""Execution of `kctl profile import` and `export`."""
 
 import os
 from collections.abc import Callable
@@ -89,7 +89,6 @@ def _readers(raw: bytes, where: str, rpk_profile: str | None) -> dict[str, Calla
 
 
 def _guess(raw: bytes, where: str) -> str:
-    """Detect the tool from the file suffix, or from property names that only one tool has."""
     if Path(where).suffix.lower() in YAML_SUFFIXES:
         return "rpk"
     lines = [line.strip() for line in raw.splitlines()]
@@ -100,7 +99,7 @@ def _guess(raw: bytes, where: str) -> str:
 
 
 def _values(chosen: Chosen, environment: Environment, *, with_secrets: bool) -> dict[str, str | None]:
-    """Return the values to write; references in secrets are resolved only with `with_secrets`."""
+    """Return the values to write. Without `with_secrets`, values that are or contain secrets are None."""
     sources = Sources(environment.environ, chosen.file.path.parent, environment.clock, ask_on_terminal)
     values: dict[str, str | None] = {}
     for name, value in chosen.properties.items():

@@ -1,7 +1,7 @@
-"""Commands, files, variables and servers that profiles use, and project files that trust depends on.
+"""Commands, files, variables and servers that profiles use, and project files on which trust depends.
 
-If one of the files changes, the project must be trusted again. If the files of a command are not known from its words,
-trust depends on the whole project. Files that scripts use are not followed.
+If a watched file changes, the project must be trusted again. If a command may use unknown files, all project files are
+watched. Files that scripts use are not followed.
 """
 
 import os
@@ -47,7 +47,7 @@ _HARMLESS_FLAGS = re.compile("-[BEIesux]+")
 
 
 class Allowance(NamedTuple):
-    """Command, file, variable or server that a profile uses; `kind`: kind of a reference, or `server`."""
+    """Command, file, variable or server that a profile uses. `kind`: kind of a reference, or `server`."""
 
     profile: str
     kind: str
@@ -58,7 +58,12 @@ class Allowance(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """Files whose change ends the trust in a project, and commands that may use other files."""
+    """Files on which the trust in a project depends.
+
+    Attributes:
+        root: directory of the project.
+        unwatched: commands that may use other files, if the project is too large to watch.
+    """
 
     root: Path
     files: list[Path]
@@ -66,7 +71,7 @@ class Watched(NamedTuple):
 
 
 def allowances(content: Content) -> list[Allowance]:
-    """Return the allowances of all profiles in order, without duplicates."""
+    """Return the allowances of all profiles, without duplicates."""
     found = (
         Allowance(profile, kind, argument)
         for profile, properties in content.profiles.items()
@@ -76,7 +81,9 @@ def allowances(content: Content) -> list[Allowance]:
 
 
 def watched_files(file: Path, content: Content) -> Watched:
-    """Return the project files that profiles use or may run, existing or not.
+    """Return the project files that profiles use or may execute. They need not exist.
+
+    If the files of a command are unknown, all files of the project are included.
 
     Args: file: the profile file, which is excluded.
     """
@@ -103,7 +110,7 @@ def _inside(root: Path, folder: Path, words: list[str]) -> set[Path]:
 
 
 def _is_resolved(command: str, root: Path, folder: Path) -> bool:
-    """Return whether the words of a command show all project files that it uses."""
+    """Return whether the words of a command name all project files that it uses."""
     words = command.split()
     if not words or _PLAIN.fullmatch(command) is None:
         return False

@@ -1,4 +1,4 @@
-"""Checks of `kctl profile check`, without connections and secrets in the output."""
+"""Checks of `kctl profile check`. They make no connections and print no secrets."""
 
 import os
 import shlex
@@ -61,7 +61,7 @@ NEEDS_PASSWORD = "not set: each call needs $KCTL_SASL_PASSWORD"
 
 
 class Level(Enum):
-    """Severity of a finding: error (the profile cannot work), warning (probably a mistake), or note."""
+    """Severity of a problem: the profile cannot work, is probably wrong, or is worth a note."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -69,7 +69,7 @@ class Level(Enum):
 
 
 class ProfileFinding(NamedTuple):
-    """Problem of a profile; `key` is None if it concerns the file."""
+    """Problem of a profile. `key` is None if the problem concerns the file."""
 
     level: Level
     key: str | None
@@ -77,7 +77,7 @@ class ProfileFinding(NamedTuple):
 
 
 def check_profile(name: str, file: ProfileFile, sources: Sources, *, opens: bool = True) -> list[ProfileFinding]:
-    """Return the problems of a profile, errors first, without commands and prompts.
+    """Return the problems of a profile, errors first. No commands or prompts are executed.
 
     Args: opens: also check variables, programs and files on this machine.
     """
@@ -165,7 +165,6 @@ def _of_references(key: str, value: str, sources: Sources) -> Iterator[ProfileFi
 
 
 def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[ProfileFinding]:
-    """Check that the program of a command exists, if its name is known without a shell."""
     try:
         program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
     except ValueError as e:
@@ -212,7 +211,7 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Prof
 
 
 def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: bool) -> Iterator[ProfileFinding]:
-    """Validate the resolvable part of the profile with code of the client."""
+    """Yield the problems that the client's validation finds in the values that can be resolved."""
     known: dict[str, str] = {}
     for key, value in properties.items():
         if any(_refusal_of(key, value)):
@@ -270,7 +269,7 @@ def _of_security(
 
 
 def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
-    """Find timeouts that never pass because another timeout ends the call first."""
+    """Yield timeouts that never pass, because another timeout ends the call first."""
     for inner, outer in PAIRS:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:

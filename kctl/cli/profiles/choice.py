@@ -20,7 +20,7 @@ PROFILE_KEY = "kctl.profile"
 
 
 class Chosen(NamedTuple):
-    """Profile, its file, and the source of the choice."""
+    """Profile, its file, and the source of the choice, such as -C."""
 
     name: str
     file: ProfileFile
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
 
 class Files(NamedTuple):
-    """Profile files; the project file has precedence."""
+    """Profile files. The project file has precedence."""
 
     project: ProfileFile | None
     user: ProfileFile | None
@@ -45,14 +45,14 @@ class Files(NamedTuple):
         return [file for file in self if file is not None]
 
     def names(self) -> list[str]:
-        """Return the names of all profiles without duplicates, the project first."""
+        """Return the names of all profiles without duplicates, starting with the project."""
         return list(dict.fromkeys(name for file in self.in_order() for name in file.content.profiles))
 
 
 def read_files(environ: Mapping[str, str], folder: Path | None = None) -> Files:
     """Return the profile files.
 
-    Args: folder: start of the upward search for a project file; None: the working directory.
+    Args: folder: directory whose project file applies, or the nearest above; None for the working directory.
     Raises: ConfigError: a file cannot be read or is invalid.
     """
     near, own = project_file(folder or working_folder()), user_file(environ)
@@ -64,7 +64,7 @@ def choose_profile(wanted: str | None, environ: Mapping[str, str], folder: Path 
     """Return the profile of a command, or None.
 
     Args: wanted: value of -C; None without -C, '' for no profile.
-    Raises: ConfigError: the profile does not exist, or its file is invalid, untrusted or writable by everybody.
+    Raises: ConfigError: the profile does not exist, or its file is invalid, untrusted, or writable by all users.
     """
     asked, by = (wanted, "-C") if wanted is not None else (environ.get(VARIABLE), f"${VARIABLE}")
     if asked == "":
@@ -80,9 +80,10 @@ def choose_profile(wanted: str | None, environ: Mapping[str, str], folder: Path 
 
 
 def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -> Chosen:
-    """Return the profile with this name, preferably from the project file.
+    """Return the profile with this name. The project file has precedence.
 
-    Raises: ConfigError: as choose_profile.
+    Args: by: source of the name, for errors.
+    Raises: ConfigError: see `choose_profile`.
     """
     for file in files.in_order():
         if name in file.content.profiles:
@@ -92,7 +93,7 @@ def find_profile(name: str, by: str, files: Files, environ: Mapping[str, str]) -
 
 
 def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
-    """Return the error for a missing profile, with a similar name or a list of all.
+    """Return the error for a missing profile, with a similar name or all names.
 
     Args: by: source of the name; '' for an argument of the command.
     """

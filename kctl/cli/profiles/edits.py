@@ -1,7 +1,7 @@
-"""Edits of a profile file's text that keep unchanged parts byte for byte.
+"""Edits of profile files, which keep unchanged parts byte for byte.
 
-Statements are the shortest groups of lines that tomllib parses; tomli-w writes new ones. If the result does not parse
-to the intended content, the edit fails (docs/decisions/0011).
+Statements are the shortest groups of lines that tomllib parses; tomli-w writes new statements. If the result does not
+parse to the intended content, the edit fails (docs/decisions/0011).
 """
 
 import re
@@ -41,7 +41,7 @@ class Statement(NamedTuple):
 
 
 def put_profile(text: str, name: str, properties: Properties, where: str) -> str:
-    """Return the text with a profile that has exactly these properties, in the same order and with its comments.
+    """Return the text with a profile that has exactly these properties. Order and comments are kept.
 
     Raises: ConfigError: kctl cannot change a file with this layout.
     """
@@ -58,7 +58,7 @@ def put_profile(text: str, name: str, properties: Properties, where: str) -> str
 
 
 def remove_profile(text: str, name: str, where: str) -> str:
-    """Remove a profile, and `current` if it refers to it. Raises as put_profile."""
+    """Return the text without a profile, and without `current` if it refers to it. Raises: see `put_profile`."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     kept = [statement for at, statement in enumerate(statements) if not _belongs(statements, at, name)]
@@ -70,7 +70,7 @@ def remove_profile(text: str, name: str, where: str) -> str:
 
 
 def put_current(text: str, name: str | None, where: str) -> str:
-    """Set `current`, or remove it if `name` is None. Raises as put_profile."""
+    """Return the text with `current` set, or removed if `name` is None. Raises: see `put_profile`."""
     before = read_content(text.encode(), where)
     statements = list(_statements(text))
     at = next((at for at, each in enumerate(statements) if each.path == ("current",)), None)
@@ -117,7 +117,7 @@ def _parse(text: str) -> dict[str, Any] | None:
 
 
 def _path(parsed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys of a statement's value; an inline table with several keys is a value."""
+    """Return the keys that lead to the value of a statement. An inline table with several keys is a value."""
     path: list[str] = []
     value: Any = parsed
     while isinstance(value, dict) and len(value) == 1:
@@ -141,7 +141,6 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
 
 
 def _updated(statements: Sequence[Statement], name: str, present: Properties, wanted: Properties) -> list[Statement]:
-    """Return statements with the changed values of a profile; new pairs follow its last pair."""
     done: list[Statement] = []
     last = 0
     table: tuple[str, ...] = ()
@@ -168,7 +167,7 @@ def _updated(statements: Sequence[Statement], name: str, present: Properties, wa
 
 
 def _belongs(statements: Sequence[Statement], at: int, name: str) -> bool:
-    """Return whether a statement is part of a profile: its headers, pairs, and their comments.
+    """Return whether a statement is a header, pair or comment of a profile.
 
     A comment directly above a header belongs to that header. A comment after a blank line at the end of a table belongs
     to no profile.
@@ -218,7 +217,6 @@ def _pair(key: str, value: str) -> str:
 
 
 def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, Statement]:
-    """Return the index and statement of a new `current`, before headers and their comments."""
     at = next((at for at, each in enumerate(statements) if each.is_header), len(statements))
     while at > 0 and statements[at - 1].is_comment:
         at -= 1
@@ -226,9 +224,9 @@ def _new_current(statements: Sequence[Statement], name: str) -> tuple[int, State
 
 
 def _rewritten(statement: Statement, table: tuple[str, ...], value: str) -> Statement:
-    """Return a pair with another value; key and comment are unchanged.
+    """Return a pair with another value. Key and comment are unchanged.
 
-    Keys inside inline tables are not changed: the check of the result then rejects the edit.
+    Keys inside inline tables are not changed; the check of the result then rejects the edit.
     """
     text = statement.text
     own = statement.path[len(table) :]

@@ -1,4 +1,4 @@
-"""Reader of profile files, with the limits of their format."""
+"""Reader of profile files."""
 
 import re
 import stat
@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 class ProfileFile(NamedTuple):
-    """Profile file with its content, of a project or the user's configuration; `mode`: permissions."""
+    """Profile file of a project or user, with its content. `mode`: permissions."""
 
     path: Path
     raw: bytes
@@ -43,7 +43,7 @@ class ProfileFile(NamedTuple):
 def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | None:
     """Return a profile file, or None if it does not exist.
 
-    Raises: ConfigError: it cannot be read, is not TOML, or has other content than profiles.
+    Raises: ConfigError: the file cannot be read, is not TOML, or has content that is not allowed.
     """
     found = read_bytes(path)
     if found is None:
@@ -53,7 +53,7 @@ def read_profile_file(path: Path, *, is_project: bool = False) -> ProfileFile | 
 
 
 def read_bytes(path: Path) -> tuple[bytes, int] | None:
-    """Return bytes and permissions of a file, or None without a file. Raises: ConfigError: it cannot be read."""
+    """Return the bytes and permissions of a file, or None if it does not exist. Raises: ConfigError."""
     try:
         raw, mode = read_input(path, LARGEST_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
@@ -66,7 +66,7 @@ def read_bytes(path: Path) -> tuple[bytes, int] | None:
 
 
 def read_content(raw: bytes, name: str) -> Content:
-    """Parse the bytes of a profile file. Raises: ConfigError: with line and column, or the invalid key."""
+    """Parse a profile file. Raises: ConfigError: the message contains line and column, or the invalid key."""
     document = _parse(raw, name)
     for key in document:
         if key not in TOP_LEVEL:
@@ -81,7 +81,7 @@ def read_content(raw: bytes, name: str) -> Content:
 
 
 def profile_names(environ: Mapping[str, str]) -> list[str]:
-    """Return the sorted names of all profiles for completion, without invalid files."""
+    """Return the names of all profiles for completion, sorted. Invalid files are skipped."""
     names: set[str] = set()
     for path in (user_file(environ), project_file(working_folder())):
         try:
@@ -94,7 +94,7 @@ def profile_names(environ: Mapping[str, str]) -> list[str]:
 
 
 def decode(raw: bytes, name: str) -> str:
-    """Decode a file. Raises: ConfigError: not UTF-8, with line and column."""
+    """Decode a file. Raises: ConfigError: the file is not UTF-8. The message contains line and column."""
     try:
         return raw.decode()
     except UnicodeDecodeError as e:
@@ -128,7 +128,7 @@ def _where(message: str, text: str) -> str:
 
 
 def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
-    """Return the properties of a profile; unquoted dotted keys are nested tables."""
+    """Return the properties of a profile. Unquoted keys with dots are nested tables in TOML."""
     properties: dict[str, str] = {}
     for key, value in _leaves(table, f"{name}: profile {profile}"):
         if key in properties:

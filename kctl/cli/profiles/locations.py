@@ -12,13 +12,13 @@ PROJECT_FILE = ".kctl.toml"
 
 
 def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the user's profile file; None without a home directory."""
+    """Return the path of the user's profile file, or None if there is no home directory."""
     folder = user_folder(environ, "XDG_CONFIG_HOME", ".config")
     return None if folder is None else folder / "config.toml"
 
 
 def require_user_file(environ: Mapping[str, str]) -> Path:
-    """Return the path of the user's profile file. Raises: ConfigError: no home directory."""
+    """Return the path of the user's profile file. Raises: ConfigError: there is no home directory."""
     path = user_file(environ)
     if path is None:
         raise ConfigError("no folder for profiles: neither $HOME nor $XDG_CONFIG_HOME is set")
@@ -26,12 +26,12 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
 
 
 def project_file(folder: Path | None) -> Path | None:
-    """Return the nearest .kctl.toml, upwards from a directory, that does not belong to another user."""
+    """Return the nearest .kctl.toml in a directory or above. Files of other users are skipped."""
     return next((path for path in _project_files(folder) if not _is_foreign(path)), None)
 
 
 def foreign_project_files(folder: Path | None) -> list[Path]:
-    """Return the files that `project_file` skips: any user can create one in a directory such as /tmp."""
+    """Return the files that `project_file` skips, because any user can create them in directories such as /tmp."""
     found: list[Path] = []
     for path in _project_files(folder):
         if not _is_foreign(path):
@@ -48,7 +48,7 @@ def _project_files(folder: Path | None) -> Iterator[Path]:
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether a file or the target of a link belongs neither to the user nor to root."""
+    """Return whether a file or its link target belongs to neither the user nor root."""
     user = user_id()
     if user is None:
         return False

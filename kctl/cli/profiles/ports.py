@@ -1,4 +1,4 @@
-"""Warnings about ports that usually have another protocol."""
+"""Warnings about ports that usually serve another protocol."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -22,7 +22,7 @@ TLS_ON_PLAIN_PORT = (".confluent.cloud", ".servicebus.windows.net")
 
 
 class PortFinding(NamedTuple):
-    """Finding about one of the bootstrap servers."""
+    """Finding about a bootstrap server."""
 
     level: Literal["warning", "note"]
     text: str

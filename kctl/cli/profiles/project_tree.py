@@ -1,6 +1,6 @@
 """Files of a project: the files in git's index, or all files below the directory.
 
-kctl does not run git, whose configuration in an untrusted project can run programs.
+kctl does not execute git, because its configuration in an untrusted project can execute programs.
 """
 
 import os
@@ -21,12 +21,12 @@ _EXTENDED = 0x4000
 
 
 def root_of(folder: Path) -> Path:
-    """Return the git working tree of a directory, or the directory."""
+    """Return the root of the git working tree that contains `folder`, otherwise `folder`."""
     return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
 def tree_files(root: Path) -> list[Path] | None:
-    """Return the files of a project, or None if they exceed the limits."""
+    """Return the files of a project, or None if there are too many or they are too large."""
     found: list[Path] = []
     size = 0
     for path in _tracked(root) or _below(root):
@@ -47,7 +47,6 @@ def _below(root: Path) -> Iterator[Path]:
 
 
 def _tracked(root: Path) -> list[Path]:
-    """Return the files in git's index; empty if there is no readable index."""
     git = root / ".git"
     try:
         if git.is_file():  # linked working tree
@@ -62,7 +61,7 @@ def _tracked(root: Path) -> list[Path]:
 def index_names(data: bytes) -> Iterator[bytes]:
     """Yield the names in a git index of version 2 to 4.
 
-    Raises: ValueError, struct.error, IndexError: invalid index.
+    Raises: ValueError, struct.error, IndexError: the index is invalid.
     """
     magic, version, count = struct.unpack_from(">4sII", data)
     if magic != b"DIRC" or version not in (2, 3, 4):
@@ -83,7 +82,6 @@ def index_names(data: bytes) -> Iterator[bytes]:
 
 
 def _offset(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number in git's 7-bit encoding, and the position after it."""
     value = data[at] & 127
     while data[at] & 128:
         at += 1

@@ -31,7 +31,7 @@ _KIND = re.compile(r"[a-z]+(?=:)")
 
 
 class Reference(NamedTuple):
-    """Reference in a value, such as `env` and `NAME`."""
+    """Reference in a value, such as kind `env` with argument `NAME`."""
 
     kind: str
     argument: str
@@ -41,18 +41,18 @@ class Reference(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Value with resolved references, and the value of each reference."""
+    """Value in which references are resolved, and the value of each reference."""
 
     value: str
     parts: tuple[str, ...]
 
 
 class Sources(NamedTuple):
-    """Sources of references.
+    """Sources of the values of references.
 
     Attributes:
         folder: directory of the profile file.
-        ask: prompts and returns the input.
+        ask: prompts for a secret and returns it; None to reject prompts.
     """
 
     environ: Mapping[str, str]
@@ -62,7 +62,7 @@ class Sources(NamedTuple):
 
 
 def split_references(text: str) -> Iterator[str | Reference]:
-    """Yield the unescaped texts and references of a value. Raises: ValueError: an invalid reference."""
+    """Yield the literal parts, unescaped, and the references of a value. Raises: ValueError: a reference is invalid."""
     at = 0
     while (found := text.find("${", at)) >= 0:
         if text[found - 1 : found] == "$" and found > at:
@@ -79,7 +79,7 @@ def split_references(text: str) -> Iterator[str | Reference]:
 
 
 def references(text: str) -> list[Reference]:
-    """Return the references of a value, or none if it is malformed."""
+    """Return the references of a value; empty if the value is malformed."""
     try:
         return [piece for piece in split_references(text) if isinstance(piece, Reference)]
     except ValueError:
@@ -91,17 +91,17 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Remove escapes; references are unchanged."""
+    """Return a value with $${ replaced by ${. References are unchanged."""
     return "".join(str(piece) for piece in split_references(text))
 
 
 def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
     """Resolve the references of a value.
 
-    In sasl.jaas.config, each result is quoted for JAAS unless it is the whole value.
+    In sasl.jaas.config, each value is quoted for JAAS unless the reference is the whole property.
 
     Args: where: origin of the value for errors, such as `profile prod`.
-    Raises: ConfigError: a source has no value; the message has profile, key and source.
+    Raises: ConfigError: a source has no value. The message contains profile, key and source.
     """
     try:
         pieces = list(split_references(text))
@@ -127,7 +127,6 @@ class _Missing(Exception):
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the position of the closing brace; commands may contain pairs of braces."""
     depth = 0
     for at in range(start + 1, len(text)):
         if text[at] == "{":
@@ -148,7 +147,7 @@ def _reference(inside: str) -> Reference:
 
 
 def _quoted(part: str, before: str) -> str:
-    """Escape a part of a JAAS entry, and quote it unless `before` ends inside quotes."""
+    """Escape a part of a JAAS entry. Quote it unless `before` ends inside quotes."""
     escaped = "".join(_JAAS_ESCAPES.get(letter, letter) for letter in part)
     quote, at = "", 0
     while at < len(before):
@@ -186,7 +185,7 @@ def _of_variable(name: str, environ: Mapping[str, str]) -> str:
 
 
 def path_of(argument: str, sources: Sources) -> Path:
-    """Return the path of ${file:...}: relative to the home directory after `~/`, otherwise to the profile file."""
+    """Return the path of ${file:...}. Relative paths start at the profile file, `~/` at the home directory."""
     home = sources.environ.get("HOME", "")
     if argument.startswith("~/") and home:
         return Path(home, argument[2:])
@@ -213,7 +212,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _of_command(command: str, sources: Sources) -> str:
-    """Return the output of a command, whose stderr is inherited for its errors."""
+    """Return the output of a command. Its stderr is inherited, to show its errors."""
     import subprocess  # deferred import: takes 5ms
 
     with subprocess.Popen(
@@ -255,7 +254,7 @@ def _not_done() -> _Missing:
 
 
 def read_to_end(descriptor: int, timer: Timer) -> bytes | None:
-    """Read all bytes, up to slightly more than LARGEST_SECRET_BYTES; None if the timer expired."""
+    """Return all bytes, up to about LARGEST_SECRET_BYTES, or None if the timer expired."""
     import select  # deferred import, as subprocess
 
     raw = bytearray()
@@ -289,9 +288,9 @@ def _of_keyring(argument: str) -> str:
 
 
 def ask_on_terminal(words: str) -> str:
-    """Prompt for a secret on the terminal without echo, not on stdin, which may be data.
+    """Prompt for a secret without echo on the terminal. stdin is not used, because it may be data.
 
-    Raises: _Missing: no terminal, or no input.
+    Raises: _Missing: there is no terminal or no input.
     """
     import getpass  # deferred import: loads termios
 

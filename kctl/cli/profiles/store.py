@@ -27,7 +27,7 @@ class Store(NamedTuple):
     def change(self, edit: Edit) -> None:
         """Replace the text of the file with the result of `edit`.
 
-        Raises: ConfigError: the file, unchanged, is invalid or cannot be written, or `edit` failed.
+        Raises: ConfigError: the file is invalid or cannot be written, or `edit` failed. The file is unchanged.
         """
         before: list[bytes | None] = []
 
@@ -41,9 +41,9 @@ class Store(NamedTuple):
         self._keep_trust(before, replace_file(self.path, make, self.clock))
 
     def replace(self, expected: bytes | None, after: bytes) -> None:
-        """Replace the content of the file, if it is still as expected.
+        """Replace the content of the file if it is still `expected`.
 
-        Raises: ConfigError: another process changed the file, or the new content is invalid.
+        Raises: ConfigError: another process changed the file, or `after` is invalid.
         """
 
         def make(raw: bytes | None) -> bytes:
@@ -55,7 +55,7 @@ class Store(NamedTuple):
         self._keep_trust([expected], replace_file(self.path, make, self.clock))
 
     def _keep_trust(self, before: list[bytes | None], after: bytes) -> None:
-        """Trust the new content of a project file if the old content was trusted or did not exist."""
+        """Trust the new content of a project file if its old content was trusted or did not exist."""
         if not self.is_project:
             return
         was = before[0]
@@ -71,7 +71,7 @@ class Store(NamedTuple):
 
 
 def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> Store:
-    """Return the user's file or, with `project`, the nearest project file, by default in the working directory."""
+    """Return the user's file. With `project`, return the nearest or, in the working directory, a new project file."""
     if not project:
         return Store(require_user_file(environ), False, environ, clock)
     folder = working_folder()
@@ -81,6 +81,6 @@ def open_store(environ: Mapping[str, str], clock: Clock, *, project: bool) -> St
 
 
 def store_of(name: str, files: Files, environ: Mapping[str, str], clock: Clock) -> Store | None:
-    """Return the file that has a profile, preferably the project file."""
+    """Return the file that contains a profile, or None. The project file has precedence."""
     found = next((file for file in files.in_order() if name in file.content.profiles), None)
     return None if found is None else Store(found.path, found.is_project, environ, clock)

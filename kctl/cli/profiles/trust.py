@@ -1,7 +1,7 @@
 """Trust in project files, by path and content.
 
-Project files can come from anybody and decide where records and passwords are sent. kctl uses one only after the user
-trusts it, and until it or a project file that it uses changes (docs/decisions/0010).
+Anyone may have written a project file, which decides where records and passwords are sent. kctl uses it only after the
+user trusts it, and until it or a project file that it names changes (docs/decisions/0010).
 """
 
 import os
@@ -17,7 +17,7 @@ _HEAD = "# Project files that kctl may use: `kctl profile trust` writes this.\n"
 
 
 def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:
-    """Return whether the current content of a file is trusted; the user's own file always is."""
+    """Return whether the content of a file is trusted. The user's own file is always trusted."""
     if not file.is_project:
         return True
     own = user_file(environ)
@@ -36,7 +36,7 @@ def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
 
 
 def trust(path: Path, raw: bytes, environ: Mapping[str, str]) -> None:
-    """Trust the given content of a project file, and the current content of project files that it uses.
+    """Trust this content of a project file, and the present content of the project files that it names.
 
     Raises: ConfigError: the content is invalid.
     """

@@ -1,4 +1,4 @@
-"""Atomic replacement of files: readers find the old or the new content, even after a power failure.
+"""Atomic replacement of files. Readers find the old or the new content, even after a power failure.
 
 A temporary file (0600) in the directory is synced and renamed. A lock on the directory excludes other writers.
 """
@@ -24,11 +24,13 @@ _NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOT
 
 
 def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
-    """Replace the content of a file, or create it (0600) with its directory, and return the new content.
+    """Replace the content of a file, and return the new content. A new file has mode 0600; its directory is created
+    too.
 
     If the path is a symbolic link, its target is replaced.
 
-    Args: make: returns the new content for the current one (None without a file). If it raises, the file is unchanged.
+    Args: make: return the new content, given the old content, or None if there is no file. If it raises, nothing
+    changes.
     Raises:
         CommandError: the file cannot be written.
         ConfigError: another process holds the lock.
@@ -75,7 +77,6 @@ def _prefix(path: Path) -> str:
 
 
 def _remove_left_overs(path: Path) -> None:
-    """Remove temporary files of killed writers; only the holder of the lock has one."""
     for left in path.parent.glob(f"{_prefix(path)}????????"):
         left.unlink(missing_ok=True)
 

@@ -1,7 +1,6 @@
 """Client events as JSON objects, version 1 of docs/schemas/trace.v1.json.
 
-Within a version, fields are added, never renamed or removed. Names and fields are as in `probe --output jsonl`, except
-`round`.
+Within a version, fields are only added. Except `round`, names and fields match `probe --output jsonl`.
 """
 
 from collections.abc import Callable
@@ -64,12 +63,12 @@ def opening(wall_ms: int) -> dict[str, Any]:
 
 
 def ending(at_ms: int) -> dict[str, Any]:
-    """Return the last object of a file, whose absence marks incomplete files."""
+    """Return the last object of a file. Files without it are incomplete."""
     return {"v": SCHEMA_VERSION, "event": "end", "at_ms": at_ms}
 
 
 def event_object(event: Event, started_at_ms: int) -> dict[str, Any]:
-    """Return an event as plain values; `at_ms` counts from `started_at_ms`."""
+    """Return an event as plain values. `at_ms` counts from `started_at_ms`."""
     fields: dict[str, Any] = {"v": SCHEMA_VERSION, "event": NAMES[type(event)], "at_ms": event.at_ms - started_at_ms}
     for name, value in event._asdict().items():
         if name == "target":
@@ -102,9 +101,9 @@ def error_object(error: KafkaError) -> dict[str, Any]:
 
 
 def with_texts(change: Callable[[str], str], value: Any) -> Any:
-    """Return a copy of a JSON value with changed strings; field names stay.
+    """Return a copy of a value with changed strings. Field names are unchanged.
 
-    Use it before the conversion to JSON, which escapes strings.
+    Call it before the conversion to JSON, which escapes strings.
     """
     if isinstance(value, str):
         return change(value)

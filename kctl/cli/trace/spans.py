@@ -1,4 +1,4 @@
-"""Connection attempts and requests as spans of time, folded from events. Pure."""
+"""Connection attempts and requests as spans of time, computed from events."""
 
 from enum import Enum
 
@@ -20,7 +20,7 @@ from kctl.client.events import (
 
 
 class End(Enum):
-    """Result of a span; the value is the mark at its end."""
+    """Result of a span. The value is the mark at the end of its bar."""
 
     RUNNING = ">"
     DONE = "|"
@@ -31,7 +31,7 @@ class End(Enum):
 
 
 class Span:
-    """Connection attempt or request."""
+    """Duration of a connection attempt or request."""
 
     __slots__ = ("end", "ended_at_ms", "label", "limit_ms", "started_at_ms")
 
@@ -43,14 +43,14 @@ class Span:
         self.end = End.RUNNING
 
     def finish(self, at_ms: int, end: End) -> None:
-        """Set the end; later calls have no effect."""
+        """Set the end. If it is set already, do nothing."""
         if self.ended_at_ms is None:
             self.ended_at_ms = at_ms
             self.end = end
 
 
 class Spans:
-    """Spans in the order of their start: at most `most`, and the number of further ones."""
+    """Spans in the order of their start. Of more than `most` spans, the rest is only counted."""
 
     def __init__(self, most: int = 1000) -> None:
         self.shown: list[Span] = []

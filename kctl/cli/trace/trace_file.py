@@ -39,7 +39,7 @@ class TraceFile:
         self._write(event_object(event, self._started_at_ms))
 
     def finish(self) -> None:
-        """Write the last object and close the file; print a note if a write failed."""
+        """Write the last object and close the file. Print a note if a write failed."""
         self._write(ending(self._clock.now_ms() - self._started_at_ms))
         with self._lock:
             self._file.close()

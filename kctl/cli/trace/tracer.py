@@ -31,7 +31,7 @@ from kctl.client.events import (
 
 
 class Say(Protocol):
-    """Function that prints a line; `painted`: end of the line, which may contain colors."""
+    """Function that prints a line. `painted`: end of the line, which may have colors."""
 
     def __call__(self, line: str, *, painted: str = "") -> None: ...
 
@@ -41,9 +41,9 @@ CONSUMER_EVENTS = (PositionReset, AutoCommitFailed, MembershipLost, GroupChanged
 
 
 class Tracer:
-    """Trace of one command. Pass `on_event` to the client, on any thread, and call `finish` once.
+    """Trace of one command. Pass `on_event`, which is thread-safe, to the client, and call `finish` once.
 
-    Args: styled: function that returns a text in a terminal style.
+    Args: styled: return a text in a terminal style.
     """
 
     def __init__(self, say: "Say", clock: Clock, styled: Callable[[str, str], str], *, limit_ms: int) -> None:
@@ -72,7 +72,7 @@ class Tracer:
 
 
 def trace_line(event: Event, started_at_ms: int) -> str:
-    """Return the line of an event: milliseconds, direction, broker, details."""
+    """Return the line of an event: time, direction, broker and details."""
     if isinstance(event, CONSUMER_EVENTS):
         return f"{event.at_ms - started_at_ms:>7} ms * {event}"
     if isinstance(event, RequestSent):

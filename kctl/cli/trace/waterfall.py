@@ -1,4 +1,4 @@
-"""Waterfall of a call: the API timer, and below it each connection attempt and request on the same scale. Pure."""
+"""Waterfall of a call: bars for the API timer, and each connection attempt and request, on one scale."""
 
 from collections.abc import Sequence
 
@@ -23,12 +23,12 @@ Line = tuple[str, str, str]
 def waterfall(
     spans: Sequence[Span], *, started_at_ms: int, ended_at_ms: int, limit_ms: int, width: int, more: int = 0
 ) -> list[Line]:
-    """Return the lines of the picture.
+    """Return the lines of the waterfall.
 
     Args:
         limit_ms: --api-timeout.
         width: columns of the terminal.
-        more: number of hidden spans.
+        more: number of spans that are not shown.
     """
     elapsed_ms = max(1, ended_at_ms - started_at_ms)
     columns = max(_LEAST_BAR, width - _LABEL_COLUMNS - _TIME_COLUMNS - 4)

@@ -1,6 +1,6 @@
-"""Command `kctl transactions abort`.
+"""Execution of `kctl transactions abort`.
 
-Rejects transactions that their coordinator still has, since aborts on one partition would split them.
+Transactions known to their coordinator are rejected, because an abort on one partition would split them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ABORTED_WITHOUT_FORCE = (Verdict.HANGING, Verdict.OVERDUE)
 
 
 class Abort(NamedTuple):
-    """Options of the command; `partition` is TOPIC:P as typed."""
+    """Options of the command. `partition`: TOPIC:P, not parsed."""
 
     partition: str
     start_offset: int | None
@@ -36,7 +36,7 @@ class Abort(NamedTuple):
 
 
 def run_abort(common: Common, output: Output, wanted: Abort) -> int:
-    """Show and, with consent, abort the transactions; return the exit code."""
+    """Show the transactions, abort them with consent, and return the exit code."""
     partition = _partition(wanted.partition)
     with open_admin(common) as admin:
         with admin.within():
@@ -67,10 +67,6 @@ def _partition(text: str) -> TopicPartition:
 
 
 def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abort) -> list[OpenTransaction]:
-    """Return the transactions to abort.
-
-    Raises: CommandError: the requested transaction does not exist or does not hang.
-    """
     partitions, leaderless = led_partitions(admin, {partition.topic: [partition.partition]})
     for error in leaderless.values():
         raise error

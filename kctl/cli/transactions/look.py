@@ -1,4 +1,4 @@
-"""Commands `kctl transactions list`, `describe` and `hanging`, and the fields of their rows."""
+"""Execution of `kctl transactions list`, `describe` and `hanging`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class Filter(NamedTuple):
 
 
 def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
-    """Print the transactional IDs of all brokers; return the exit code."""
+    """Print the transactional IDs of all brokers, and return the exit code."""
     with admin_of(common) as admin:
         listed = admin.list_transactions(
             states=wanted.states,
@@ -74,7 +74,6 @@ def list_transactions(common: Common, output: Output, wanted: Filter) -> int:
 
 
 def describe_transactions(common: Common, output: Output, ids: list[str]) -> int:
-    """Print transactions; return the exit code."""
     with admin_of(common) as admin:
         results = admin.describe_transactions(ids)
         suggest_transactions(admin, results.failed)
@@ -126,7 +125,7 @@ def _duration_ms(each: TransactionDescription, wall_ms: int) -> int | None:
 
 
 def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: int | None, *, show_all: bool) -> int:
-    """Print transactions that are not running, or all; return the exit code."""
+    """Print transactions that are not running, or all transactions, and return the exit code."""
     wanted = parse_named(topics)
     with admin_of(common) as admin:
         partitions, leaderless = led_partitions(admin, wanted, broker)
@@ -156,12 +155,14 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
 def led_partitions(
     admin: Admin, wanted: Mapping[str, list[int] | None], broker: int | None = None
 ) -> tuple[list[TopicPartition], dict[TopicPartition, KafkaError]]:
-    """Return partitions with a leader, and errors of others; with `broker`, only the partitions that it leads.
+    """Return partitions with a leader, and errors of partitions without a leader.
 
-    Args: wanted: partition numbers by topic, None for all of a topic; empty for all topics.
+    Args:
+        wanted: partition numbers by topic, None for all of a topic; an empty dict for all topics.
+        broker: return only partitions that this broker leads.
     Raises:
-        CommandError: a topic lacks a partition.
-        KafkaError: a topic or broker does not exist.
+        CommandError: a partition does not exist.
+        KafkaError: a topic or the broker does not exist.
     """
     leaders: dict[TopicPartition, int] = {}
     if wanted:
@@ -189,7 +190,7 @@ def led_partitions(
 def report_missing(
     common: Common, found: OpenTransactions, failed: Mapping[TopicPartition, KafkaError]
 ) -> list[KafkaError]:
-    """Print the partitions and coordinators that were not checked, and return their errors."""
+    """Print the partitions and coordinators that could not be checked, and return their errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
         common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"incomplete: {what}"), is_error=False)
@@ -200,7 +201,7 @@ def report_missing(
 
 
 def _distinct(errors: Iterable[KafkaError]) -> list[KafkaError]:
-    """Return one error of each kind: a broker that is down has an error for each partition."""
+    """Return one error of each kind: a broker that is down has one for each partition."""
     kinds: dict[str, KafkaError] = {}
     for error in errors:
         kinds.setdefault(f"{type(error).__name__} {getattr(error, 'code', error)}", error)

@@ -1,4 +1,4 @@
-"""Echo of a terminal, switched off for views, because echoed keys would move the cursor."""
+"""Echo of a terminal. Views switch it off, because echoed keys would move the cursor."""
 
 import os
 from contextlib import suppress
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Echo:
-    """Echo of the terminal of a stream; no effect without a terminal or in the background.
+    """Echo of the terminal of a stream. Without a terminal, or in the background, there is no effect.
 
-    Args: notice: restores the terminal if the command exits immediately.
+    Args: notice: gets the function that restores the terminal before an immediate exit.
     """
 
     def __init__(self, stream: "RawStream | TextIO | None", notice: "ClosingNotice") -> None:

@@ -1,4 +1,4 @@
-"""Messages on a terminal: wrapped between words; the name before an error is red, `note:` yellow, `hint:` cyan."""
+"""Messages on a terminal: wrapped lines with colored prefixes."""
 
 import re
 
@@ -8,7 +8,7 @@ _HINT, _NOTE, _NAME = map(re.compile, ("hint:", r"(kctl( [a-z]+)?: )?(note|warni
 
 
 def terminal_notice(text: str, *, is_error: bool, width: int, colour: bool = True) -> str:
-    """Return the text for a terminal: wrapped between words, with a colored prefix."""
+    """Return the text for a terminal, wrapped between words. If `colour`, the prefix is colored."""
     lines = (piece for line in text.split("\n") for piece in wrapped_line(line, width))
     return "\n".join(_line(line, is_error=is_error) if colour else line for line in lines)
 

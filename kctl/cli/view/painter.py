@@ -1,6 +1,6 @@
-"""Painter: lines on a terminal that are repainted, one frame per write.
+"""Painter: repaints lines on a terminal, one frame per write.
 
-rich, imported with the first line (docs/decisions, 7), cuts the lines. The cursor is hidden in the meantime and always
+rich, imported with the first line (docs/decisions, 7), cuts the lines. The cursor is hidden during the view and always
 restored.
 """
 
@@ -28,14 +28,14 @@ _RESET = "\x1b[0m"
 
 
 def text_of(*parts: "str | Text | tuple[str, str]") -> "Text":
-    """Return a line of plain and styled parts, such as `("failed", "red")`, which must be harmless."""
+    """Return a line of plain and styled parts, such as `("failed", "red")`, without control characters."""
     from rich.text import Text  # wanted where something is painted
 
     return Text.assemble(*parts, overflow="ellipsis", no_wrap=True, end="")
 
 
 def rendered(line: "Text") -> str:
-    """Return a line with terminal colors, without `rich.console`, whose import takes 6 ms."""
+    """Return a line with color codes. `rich.console`, whose import takes 6 ms, is not used."""
     parts, at = list[str](), 0
     for start, end, style in sorted(line.spans):  # which do not overlap: each is a part of `text_of`
         parts += [line.plain[at:start], coloured(line.plain[start:end], str(style))]
@@ -58,7 +58,7 @@ def _codes(style: str) -> tuple[str, str]:
 
 
 def wrapped_line(line: str, width: int) -> list[str]:
-    """Wrap a line between words, keeping its indent, unless it has terminal codes."""
+    """Wrap a line between words, keeping its indent. Lines with terminal codes are not wrapped."""
     line = line.expandtabs()
     if "\x1b" in line or columns_of(line) <= width:
         return [line]
@@ -67,12 +67,13 @@ def wrapped_line(line: str, width: int) -> list[str]:
 
 
 class Painter:
-    """Frames that replace each other; as a context it hides the cursor.
+    """Frames that replace each other. As a context manager, it hides the cursor.
 
     Args:
-        write: writes to the terminal immediately; columns: returns its present width.
-        stream: stream of the terminal, if Ctrl-Z restores it.
-        echo: switched off within the context.
+        write: writes to the terminal immediately.
+        columns: return the present width of the terminal.
+        stream: stream of the terminal, if Ctrl-Z must restore it.
+        echo: echo to switch off inside the context.
     """
 
     def __init__(
@@ -102,9 +103,9 @@ class Painter:
         return cls(out.write_at_once, columns, colour=environment.colour, stream=stream, echo=echo)
 
     def _follow_suspension(self, stream: "RawStream | TextIO") -> None:
-        """Show the cursor on Ctrl-Z, and begin a new frame after `fg`.
+        """Show the cursor on Ctrl-Z, and start a new frame after `fg`.
 
-        Writes to the descriptor, because the signal may interrupt a write to the stream's buffer.
+        Writes go to the descriptor, because the signal may interrupt a write to the stream.
         """
         try:
             terminal = stream.fileno()
@@ -131,11 +132,11 @@ class Painter:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the width has changed since the last frame, or Ctrl-Z has displaced it."""
+        """Return whether the next frame must be complete: the width changed, or there is no frame, as after Ctrl-Z."""
         return not self._painted or self._columns_now() != self._columns
 
     def paint(self, lines: "Sequence[Text]") -> None:
-        """Replace the last frame; long lines are cut."""
+        """Replace the previous frame. Long lines are cut."""
         columns = self._columns_now()
         fitting = [line.copy() for line in lines]
         for line in fitting:
@@ -147,21 +148,21 @@ class Painter:
         self._write("".join(frame))
 
     def clear(self) -> bool:
-        """Remove the last frame; return whether there was one."""
+        """Remove the present frame. Return whether there was one."""
         was_painted = bool(self._painted)
         if was_painted:
             self.paint([])
         return was_painted
 
     def below(self, lines: Sequence[str]) -> None:
-        """Write lines below the last frame, which stays; long ones are wrapped between words."""
+        """Write lines below the present frame, which stays. Long lines are wrapped between words."""
         self._write("".join(f"{piece}\r\n" for line in lines for piece in wrapped_line(line, self._columns)))
         self._painted = []
 
     def _back(self, columns: int) -> str:
-        """Return the code that moves the cursor to the first line of the last frame.
+        """Return the code that moves the cursor to the first line of the present frame.
 
-        A narrower terminal has wrapped its lines, which then take more rows.
+        A terminal that became narrower has wrapped the lines, which then take more rows.
         """
         wraps = columns < self._columns
         lines = sum(max(1, -(-length // columns)) if wraps else 1 for length in self._painted)

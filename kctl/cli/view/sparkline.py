@@ -1,4 +1,4 @@
-"""Sparklines: block characters that show a figure over time. Pure."""
+"""Sparklines: block characters that show a figure over time."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ UNKNOWN = "x"
 def sparkline(values: Iterable[float | None], width: int) -> str:
     """Return the last `width` values, one character each, scaled from 0 to the largest value.
 
-    Args: values: None is drawn as UNKNOWN.
+    Args: values: figures; None is shown as UNKNOWN.
     """
     shown = list(values)[-width:] if width > 0 else []
     largest = max((value for value in shown if value is not None), default=0)

@@ -1,7 +1,7 @@
-"""StatusLine: one line about progress below the data on a terminal, removed before other output.
+"""StatusLine: a progress line below the data on a terminal, removed before other output.
 
-It is shown if stderr is a terminal, and stdout the same terminal or a file: readers of a pipe may write to the
-terminal. Data that ends within a line stays intact.
+It is shown if stderr is a terminal, and stdout the same terminal or a file. Readers of a pipe may write to the
+terminal.
 """
 
 import os
@@ -68,8 +68,8 @@ def reading_line(figures: ReadFigures) -> "Text":
 class StatusLine:
     """The status line of a terminal.
 
+    Args: keeps_echo: keep the echo, because users may type input for this command or for another in the pipe.
     Attributes: is_shown: whether the line may appear; false after close().
-    Args: keeps_echo: keep the echo, as users may type the input of the command, or of an earlier one in a pipe.
     """
 
     def __init__(self, environment: Environment, *, wanted: bool, keeps_echo: bool = False) -> None:
@@ -89,7 +89,7 @@ class StatusLine:
         return self.is_shown and now_ms >= self._paint_at_ms
 
     def show(self, line: "Text", now_ms: int) -> None:
-        """Show a line, unless data has left the cursor within a line."""
+        """Show a line. If the cursor is inside a line of data, do nothing."""
         self._paint_at_ms = now_ms + PAINT_EVERY_MS
         if self.is_shown and self._is_at_line_start:
             self._echo.off()
@@ -100,7 +100,7 @@ class StatusLine:
         self.show(standing_line(standing, self._columns()), now_ms)
 
     def clear(self) -> bool:
-        """Remove the line before other output; return whether there was one."""
+        """Remove the line before other output. Return whether there was one."""
         return self._painter.clear()
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class StatusLine:
         self._echo.on()
 
     def around(self, stdout: RawStream) -> RawStream:
-        """Return a stream for data that removes the line before each write."""
+        """Return a stream for data, which removes the line before each write."""
         return _BelowData(self, stdout) if self.is_shown and self._environment.stdout_is_tty else stdout
 
     def before_data(self) -> None:
@@ -119,7 +119,7 @@ class StatusLine:
             self._below_data = self._line
 
     def after_data(self, last_byte: int) -> None:
-        """Repaint the line below data that ends with a line feed."""
+        """Show the line again if the data ended with a line feed."""
         self._is_at_line_start = last_byte == 0x0A
         if self._is_at_line_start and self._below_data is not None:
             self._painter.paint([self._below_data])
@@ -130,7 +130,7 @@ class StatusLine:
         self._environment.stderr.flush()
 
     def _columns(self) -> int:
-        """Return the maximum width; the last column stays free, to avoid wraps."""
+        """Return the maximum width. The last column stays free, so that lines do not wrap."""
         return self._environment.stderr_columns - 1
 
 
@@ -145,8 +145,6 @@ def _may_show(environment: Environment) -> bool:
 
 
 class _BelowData:
-    """Stdout on the terminal of the line."""
-
     def __init__(self, line: StatusLine, stdout: RawStream) -> None:
         self._line = line
         self._stdout = stdout
@@ -163,12 +161,14 @@ class _BelowData:
 
 
 class ProgressStatus:
-    """The line of a long operation; without a terminal, plain lines at intervals.
+    """The status line of a long operation. Without a terminal, plain lines are printed at intervals.
 
-    One thread reports progress, another one wait notices.
+    Thread-safe: one thread reports progress, another prints wait notices.
 
+    Args:
+        plain_after_ms: delay of the first plain line; None for no plain lines.
+        keeps_echo: see StatusLine.
     Attributes: rate_over_ms: window of the rates.
-    Args: plain_after_ms: delay of the first plain line; None: no plain lines. keeps_echo: as of StatusLine.
     """
 
     rate_over_ms = JOB_RATE_OVER_MS
@@ -221,9 +221,9 @@ class ProgressStatus:
 
 
 class SendStatus(ProgressStatus):
-    """The line of `kctl produce`, painted by a separate task, even while a send or flush blocks.
+    """The status line of `kctl produce`. A separate task paints it, even while a send or flush blocks.
 
-    Args: figures: returns the present figures; called by that task.
+    Args: figures: return the present figures. Called by the task.
     """
 
     rate_over_ms = RATE_OVER_MS
@@ -251,7 +251,7 @@ class SendStatus(ProgressStatus):
         self._task = driver.spawn(self._run, "status") if self._line.is_shown else None
 
     def _leave(self, line: str) -> None:
-        """Leave a line to the painting task: signal handlers must not wait for locks."""
+        """Store a line for the painting task, because signal handlers must not wait for locks."""
         self._left = line
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Texts of status lines of `kctl consume`, `kctl produce`, jobs and moves, from figures."""
+"""Texts of status lines, computed from figures."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ JOB_RATE_OVER_MS = 60_000
 
 
 class Rate:
-    """Growth of a count per second, over a window; the count was 0 at `started_at_ms`."""
+    """Growth of a count per second, over a window. The count was 0 at `started_at_ms`."""
 
     def __init__(self, started_at_ms: int, over_ms: int = RATE_OVER_MS) -> None:
         self._seen = deque([(started_at_ms, 0)])
@@ -35,9 +35,11 @@ class ReadFigures(NamedTuple):
     """Figures of `kctl consume`.
 
     Attributes:
-        written: records since the start; per_second: rate of the last seconds.
-        lag: unread records, if known.
-        waiting: reason for a wait, or empty. is_fault: the reason is a fault.
+        written: number of records since the start.
+        per_second: rate of the last seconds.
+        lag: number of unread records, if known.
+        waiting: reason for a wait, or empty.
+        is_fault: whether the reason is a fault.
     """
 
     written: int
@@ -52,8 +54,10 @@ class SendFigures(NamedTuple):
     """Figures of `kctl produce`.
 
     Attributes:
-        delivered: acknowledged records; waiting: sent records without acknowledgment.
-        read_bytes: of the input; total_bytes: size of the input, if known.
+        delivered: number of acknowledged records.
+        waiting: number of sent records without acknowledgment.
+        read_bytes: size of the input read so far.
+        total_bytes: size of the whole input, if known.
     """
 
     delivered: int
@@ -63,11 +67,13 @@ class SendFigures(NamedTuple):
 
 
 class MoveProgress(NamedTuple):
-    """Figures of a move of partitions.
+    """Figures of partition moves.
 
     Attributes:
-        done, total: partitions.
-        copied_bytes, total_bytes: of all copies; 0 if unknown.
+        done: number of moved partitions.
+        total: number of partitions.
+        copied_bytes: copied size; 0 if unknown.
+        total_bytes: size to copy; 0 if unknown.
         eta_ms: estimated remaining time, if known.
     """
 
@@ -79,12 +85,12 @@ class MoveProgress(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Text forms and share of progress.
+    """Progress as texts and share.
 
     Attributes:
-        texts: one line, from the longest form to the shortest.
-        share: finished share, if known.
-        phase: a new one is shown immediately.
+        texts: forms of one line, from the longest to the shortest.
+        share: finished share, 0 to 1, if known.
+        phase: name of the phase. A new phase is shown immediately.
     """
 
     texts: list[str]
@@ -112,9 +118,9 @@ def send_standing(figures: SendFigures, records_per_second: float, bytes_per_sec
 
 
 def job_standing(progress: "JobProgress", per_second: float, in_phase_ms: int = 0) -> Standing:
-    """Return the progress of a job; changing parts are last and in the shortest forms.
+    """Return the progress of a job. Figures that change often are at the end.
 
-    Args: in_phase_ms: duration of the phase, shown if it has no counts.
+    Args: in_phase_ms: duration of the phase, shown if the phase has no counts.
     """
     tasks, running, counts, rest = [], [], [], []
     left: list[str] = []
@@ -159,7 +165,6 @@ def _left(count: int, per_second: float) -> list[str]:
 
 
 def _eta_text(eta_ms: int) -> str:
-    """Return a remaining time in seconds, above 10 minutes in minutes."""
     step_ms = 60_000 if eta_ms >= 600_000 else 1000
     return f"about {duration_text(max(step_ms, -(-eta_ms // step_ms) * step_ms))} left"
 

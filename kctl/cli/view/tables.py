@@ -1,4 +1,4 @@
-"""Colors of table cells, and tables of frames, which omit columns on narrow terminals.
+"""Colors of table cells, and tables that omit columns to fit a frame.
 
 Red is wrong, yellow may become wrong, green works.
 """
@@ -58,11 +58,11 @@ def painted(column: str, value: Value, text: str) -> str:
 def fitting_table(
     columns: Sequence[str], rows: Sequence[Row], width: int, *, kept: Collection[str], shortened: Collection[str]
 ) -> "list[Text]":
-    """Return the lines of a table that fits a frame; empty without rows.
+    """Return the lines of a table that fits a frame; empty if there are no rows.
 
     Args:
-        kept: columns to keep; others are dropped from the end if the table is too wide.
-        shortened: columns whose values are cut if it is still too wide.
+        kept: columns to keep. Other columns are omitted from the end if the table is too wide.
+        shortened: columns whose values are cut if the table is still too wide.
     """
     texts = {column: [heading(column), *(cell(row[column], column) for row in rows)] for column in columns}
     numeric = {column for column in columns if is_numeric(row[column] for row in rows)}
@@ -94,9 +94,11 @@ def fitting_table(
 def fitting(
     items: Sequence[Item], room: int, badness: Callable[[Item], Any], height: int = 1
 ) -> tuple[Sequence[Item], Sequence[Item]]:
-    """Return the items that fit, worst first unless all fit, and the others, which one line must count.
+    """Return the items that fit, and the others. Unless all fit, the worst are first.
 
-    Args: room: lines; height: lines per item.
+    Args:
+        room: lines. One line is reserved for the number of other items.
+        height: lines per item.
     """
     if len(items) * height <= room:
         return items, ()

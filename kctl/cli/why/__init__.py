@@ -1,1 +1,1 @@
-"""`kctl why` and `kctl doctor`: output of the findings of `kctl.why`."""
+"""Output of `kctl why` and `kctl doctor`. `kctl.why` finds the problems."""

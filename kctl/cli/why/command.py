@@ -15,10 +15,13 @@ NAMED = "named"
 
 
 class WhyGroup(Group):
-    """The commands of `kctl why`; a name alone selects the group or topic with this name."""
+    """The commands of `kctl why`. A name without a command selects the group or topic with this name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of the first word, or the command that looks up a name."""
+        """Return the command that the first word names. If it is another name, return the command that looks it up.
+
+        Raises: click.UsageError: several names are given.
+        """
         is_name = args[0] not in self.commands and not args[0].startswith("-") and not _is_word(args[1:2])
         if not is_name and args[0] not in self.commands and not args[0].startswith("-") and not self._is_near(args[0]):
             names = itertools.takewhile(lambda word: not word.startswith("-"), args)

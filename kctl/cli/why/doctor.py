@@ -1,4 +1,4 @@
-"""`kctl doctor`: all findings for the cluster, its topics and its groups, or for some of them."""
+"""`kctl doctor`: all findings for the cluster, or for some topics and groups."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`--serve`: repeated samples, whose findings are a page of metrics."""
+"""`--serve`: takes samples repeatedly, and serves the findings as metrics."""
 
 import os
 
@@ -32,7 +32,7 @@ def serve(
     options: WhyOptions,
     address: tuple[str, int],
 ) -> int:
-    """Take a sample every `--interval` until a signal, and compare it with the previous one.
+    """Take a sample every `--interval` until a signal, compare it with the previous sample, and serve the findings.
 
     Raises: CommandError: kctl cannot listen on the address.
     """

@@ -1,4 +1,4 @@
-"""Samples and findings in the Prometheus text format 0.0.4. Pure."""
+"""Samples and findings in the Prometheus text format 0.0.4."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from kctl.why import Diagnosis, Looks
 
 
 class State(NamedTuple):
-    """Last findings, and the result of the last sample; `error` is empty after success."""
+    """Latest findings, and the result of the latest sample. `error` is empty if the sample succeeded."""
 
     looks: Looks | None
     diagnosis: Diagnosis | None

@@ -1,4 +1,4 @@
-"""Shared options of `kctl why group`, `topic` and `cluster` and `kctl doctor`."""
+"""Options shared by `kctl why` and `kctl doctor`."""
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -95,7 +95,7 @@ def why_options(
         ),
     ] = None,
 ) -> WhyOptions:
-    """Return the options. Raises: click.BadParameter: unknown finding."""
+    """Return the options. Raises: click.BadParameter, click.UsageError: a value is invalid, or options conflict."""
     interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
     if interval_ms < LEAST_INTERVAL_MS:
         raise click.BadParameter("the two samples must be at least 1s apart.", param_hint="'--interval'")

@@ -23,7 +23,7 @@ from kctl.why.table import FINDINGS, kinds_of
 
 
 class Aim(NamedTuple):
-    """Subject of a diagnosis, with its name and the scopes of findings."""
+    """Subject of a diagnosis: its name, what to request, and the scopes of findings."""
 
     subject: str
     selection: Selection
@@ -39,7 +39,7 @@ def show_topic(common: Common, name: str, options: WhyOptions) -> int:
 
 
 def show_named(common: Common, name: str, options: WhyOptions) -> int:
-    """Show the problems of the group, the topic, or both, with this name."""
+    """Show the problems of the group and topic with this name, and return the exit code."""
     return _find_and_show(common, partial(_find_named, name), options)
 
 
@@ -48,7 +48,7 @@ def show_cluster(common: Common, options: WhyOptions) -> int:
 
 
 def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str] | None, options: WhyOptions) -> int:
-    """Show the problems of everything, or of the given groups and topics."""
+    """Show the problems of the given groups and topics, or of everything, and return the exit code."""
     if groups or topics:
         selection = Selection(groups or (), topics or (), has_brokers=True)
     else:
@@ -65,7 +65,6 @@ def _topic_aim(name: str) -> Aim:
 
 
 def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
-    """Return the group, the topic, or both, with this name. Raises: CommandError, KafkaError: neither was found."""
     listed = admin.list_groups(timeout=share_s(timer))
     topics = admin.list_topic_names(include_internal=True, timeout=share_s(timer))
     is_group, is_topic = name in listed.groups, name in topics
@@ -90,7 +89,7 @@ def _show(common: Common, aim: Aim, options: WhyOptions) -> int:
 
 
 def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options: WhyOptions) -> int:
-    """Show the problems of a looked-up subject; the lookup counts for the limits of the command."""
+    """Find the subject and show its problems. The lookup counts toward the limits."""
     output = common.choose_output(*SHAPES)
     runtime = system_runtime()
     throttles = Throttles()
@@ -146,7 +145,6 @@ def _found(find: Callable[[Admin, Timer], Aim], admin: Admin, timer: Timer, opti
 
 
 def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None:
-    """Raise click.BadParameter if --only has a finding that is not checked: its absence would mean nothing."""
     found = {kind.id for kind in kinds_of(scopes)}
     for name in sorted(options.only):
         if name not in found:
@@ -159,9 +157,9 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
 
 
 def exit_code(diagnosis: Diagnosis) -> int:
-    """Return 3 for problems, otherwise the code of an error that prevented checks, or 0.
+    """Return 3 for problems. Otherwise return the exit code of an error that prevented checks, or 0.
 
-    Missing permissions, and APIs that brokers lack, do not change the code.
+    Missing permissions, and APIs that brokers lack, do not change the exit code.
     """
     if diagnosis.is_bad:
         return ExitCode.PARTIAL_FAILURE

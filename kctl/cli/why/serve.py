@@ -1,7 +1,7 @@
-"""The page of metrics over HTTP, with limits on all input of scrapers.
+"""HTTP server for the page of metrics, which limits all input of scrapers.
 
-One GET or HEAD of /metrics per connection; at most `MOST_CONNECTIONS` (a new one closes the oldest), `MOST_BYTES` of
-request line and headers, and `TIME_S` from accept to close.
+Each connection has one GET or HEAD of /metrics, at most `MOST_BYTES` of request line and headers, and `TIME_S` from
+accept to close. Above `MOST_CONNECTIONS`, a new connection closes the oldest.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ _REASONS = {
 
 
 class MetricsServer:
-    """Serves a page on a separate thread until closed.
+    """Server of a page, on a separate thread until closed.
 
-    Args: page: called for each scrape, on that thread.
-    Raises: OSError: it cannot listen on the address.
+    Args: page: return the page. Called for each scrape, on the thread of the server.
+    Raises: OSError: the server cannot listen on the address.
     """
 
     def __init__(self, host: str, port: int, page: Callable[[], str]) -> None:
@@ -119,7 +119,7 @@ async def _read(reader: asyncio.StreamReader, host: str) -> tuple[int, str]:
 
 
 def _is_for_address(head: bytes, host: str) -> bool:
-    """Return whether the Host of a request is valid: on a loopback address, an IP address or localhost.
+    """Return whether the Host header of a request is valid. On loopback it must be an IP address or localhost.
 
     Browsers that reach a loopback address by a foreign name (DNS rebinding) send that name. On other addresses, any
     name is valid.

@@ -25,7 +25,7 @@ MOST_LINES = 60
 
 
 def write_diagnosis(common: Common, output: Output, subject: str, looks: Looks, diagnosis: Diagnosis) -> None:
-    """Write findings and gaps to stdout; except for tables, gaps also to stderr."""
+    """Write findings and failed checks to stdout. Except for tables, failed checks are also written to stderr."""
     if output is Output.TABLE:
         paint = None
         if common.environment.colour:
@@ -104,7 +104,6 @@ def _lines(
     *,
     verbose: bool = False,
 ) -> Iterator[str]:
-    """Yield findings by severity, skipped checks, and the summary with a list of the IDs."""
     width = min(width or READABLE, READABLE)
     by_id: dict[str, list[Finding]] = {}
     for finding in diagnosis.findings:
@@ -125,7 +124,7 @@ def _lines(
 
 
 class _Block(NamedTuple):
-    """Lines of all findings of one ID: full, and only the first with its fix."""
+    """Lines of the findings with one ID. The short form has only the first finding, with its fix."""
 
     full: list[str]
     short: list[str]
@@ -143,7 +142,6 @@ def _block(found: Sequence[Finding], width: int, paint: Paint | None) -> _Block:
 
 
 def _shortened(blocks: Sequence[_Block], room: int) -> int:
-    """Return the number of blocks, from the last, to shorten so that all lines fit."""
     lines, shortened = sum(len(block.full) + 1 for block in blocks), 0
     while lines > room and shortened < len(blocks) - 1:
         shortened += 1
@@ -206,7 +204,6 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
 
 
 def _listed_within(subjects: Sequence[str], room: int) -> str:
-    """Return the subjects that fit and the number of others; only a number if none fits."""
     for count in range(min(MOST_SUBJECTS, len(subjects)), 0, -1):
         text = listed(subjects, count)
         if columns_of(text) <= room:
@@ -229,7 +226,7 @@ def _detail_lines(finding: Finding, width: int) -> Iterator[str]:
 
 
 def _fix_lines(finding: Finding, width: int) -> list[str]:
-    """Return the fix; a command stays on one line, to copy."""
+    """Return the lines of the fix. A command stays on one line, for copying."""
     if finding.cure.startswith("kctl "):
         return [f"  fix:      {one_line(finding.cure)}"]
     return _wrapped(finding.cure, width, "  fix:      ")
@@ -240,7 +237,7 @@ def _values(values: Mapping[str, object]) -> str:
 
 
 def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield a line for each reason; a broker, missing permission or finding appears once."""
+    """Yield a line for each reason of failed checks. Findings appear only once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         gap, right = unchecked.gap, _right(unchecked)

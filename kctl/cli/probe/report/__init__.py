@@ -1,1 +1,1 @@
-"""Package of `kctl probe report`: timeouts, latencies and certificates from saved probe and trace files."""
+"""Package of `kctl probe report`."""

@@ -88,7 +88,6 @@ def report(
 
 
 def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[StoredFile]]":
-    """Return the local files and the files in object stores. Raises: CommandError: a file does not exist."""
     from kctl.pipeline.locations import StoreUrl, parse_location
 
     local, stored = [], []
@@ -107,5 +106,5 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
 
 
 def place_of(file: PurePath) -> str:
-    """Return the name of a file's directory, or of the file if there is none."""
+    """Return the name of the directory of a file, or of the file if it has no directory."""
     return file.parent.name or file.name.partition(".json")[0]

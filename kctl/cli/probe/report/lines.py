@@ -1,4 +1,4 @@
-"""Validation of probe and trace lines against docs/schemas. Invalid fields raise ValueError. Pure."""
+"""Validation of probe and trace lines against docs/schemas. Raises ValueError for invalid fields."""
 
 import json
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind", str, int, dict[str, Any], list[Any])
 
 
 def parse_line(data: bytes) -> dict[str, Any]:
-    """Return the object of a line."""
+    """Return the object of a line. Raises: ValueError: the line is invalid."""
     try:
         found = checked(json.loads(data.strip().decode("utf-8-sig")), dict)
     except UnicodeDecodeError:
@@ -50,7 +50,7 @@ def error_of(fields: Fields) -> str:
 
 
 def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
-    """Return a field whose value must be one of the known words."""
+    """Return a field whose value must be in `known`."""
     value = get(fields, name, str)
     if value not in known:
         raise ValueError(f"{name}: {value[:40]!r} is not one of {', '.join(known)}")
@@ -58,7 +58,7 @@ def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
 
 
 def get(fields: Fields, name: str, kind: type[Kind]) -> Kind:
-    """Return a required field of this type."""
+    """Return a required field, whose value must have type `kind`."""
     if name not in fields:
         raise ValueError(f"{name}: missing")
     try:
@@ -68,7 +68,7 @@ def get(fields: Fields, name: str, kind: type[Kind]) -> Kind:
 
 
 def checked(value: Any, kind: type[Kind]) -> Kind:
-    """Return a value of this type. Strings must be short, and integers not negative."""
+    """Return the value, which must have type `kind`. Strings must be short, and integers not negative."""
     if type(value) is not kind:
         raise ValueError(f"expected {_KINDS[kind]}, found {_KINDS.get(type(value), 'a fraction')}")
     if isinstance(value, str) and len(value) > _LONGEST_NAME:

@@ -1,6 +1,6 @@
-"""Reader of probe and trace files, which counts and skips invalid lines.
+"""Reader of probe and trace files. Invalid lines are counted and skipped.
 
-Probes are counted by their summaries, and traces by their events.
+Probes are counted by their summaries, traces by their events.
 """
 
 import gzip
@@ -20,7 +20,7 @@ MOST_ATTEMPTS = 10_000
 
 
 def read_file(path: str, place: str, statistics: Statistics, opened: Callable[[], IO[bytes]] | None = None) -> None:
-    """Count the lines of a file, decompressed if its name ends in `.gz`; read errors count as invalid line 0.
+    """Count the lines of a file, which is decompressed if its name ends in `.gz`. A read error is invalid line 0.
 
     Args: opened: opens a file that is not local.
     """
@@ -47,7 +47,6 @@ def _open(path: str) -> IO[bytes]:
 
 
 def _lines(file: "IO[bytes] | gzip.GzipFile") -> Iterator[tuple[int, bytes]]:
-    """Yield lines with their numbers; long lines are cut."""
     line = 0
     while data := file.readline(LONGEST_LINE_BYTES + 1):
         line += 1
@@ -57,13 +56,6 @@ def _lines(file: "IO[bytes] | gzip.GzipFile") -> Iterator[tuple[int, bytes]]:
 
 
 class _Reader:
-    """Reader of one file.
-
-    Attributes:
-        lookups: start of each open DNS query.
-        attempts: duration in ms of the DNS query before each open attempt.
-    """
-
     def __init__(self, path: str, place: str, statistics: Statistics) -> None:
         self._path = path
         self._statistics = statistics
@@ -138,7 +130,6 @@ class _Reader:
         request.expire(ms) if is_expired else request.complete(ms)
 
     def _end(self, fields: Fields, name: str) -> int | None:
-        """End an open attempt; return the duration of its DNS query, or None if the attempt is unknown."""
         attempt = get(fields, "attempt", int)
         if fields.get("address") is not None:
             return self._attempts.pop((attempt, name, get(fields, "address", str)), None)

@@ -1,4 +1,4 @@
-"""Report computed from statistics, also as JSON (docs/schemas/probe-report.v1.json). Pure."""
+"""Report computed from statistics, also as JSON (docs/schemas/probe-report.v1.json)."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ EXPIRING_RATE = 0.01
 
 
 class ReportFinding(NamedTuple):
-    """Problem. `id` is stable; `node` is empty if it concerns a whole place."""
+    """Problem. `id` is stable. `node` is empty if the problem concerns a whole place."""
 
     id: str
     severity: str
@@ -23,7 +23,7 @@ class ReportFinding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Statistics, timeouts by place, and findings; `now_ms`: instant for the age of certificates."""
+    """Statistics, suggested timeouts by place, and findings. `now_ms`: present time, for certificates."""
 
     statistics: Statistics
     timeouts: dict[str, Timeouts]

@@ -1,4 +1,4 @@
-"""Counts and latency histograms by place and node, of bounded size."""
+"""Counts and latency histograms by place (directory of files) and node, of bounded size."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _BUCKET_BITS = 8
 
 
 def bucket_of(ms: int) -> int:
-    """Return the bucket of a duration: 1ms wide below 512ms, then at most 1/256 of the duration."""
+    """Return the histogram bucket of a duration: 1ms wide below 512ms, then at most 1/256 of the duration."""
     shift = max(0, ms.bit_length() - _BUCKET_BITS - 1)
     return (shift << _BUCKET_BITS) + (ms >> shift)
 
@@ -28,7 +28,7 @@ def bucket_end_ms(bucket: int) -> int:
 
 
 class Histogram:
-    """Durations of completed and of expired attempts, with at most 12,000 buckets each."""
+    """Durations of completed and expired attempts, with at most 12,000 buckets each."""
 
     def __init__(self) -> None:
         self.completed: dict[int, int] = {}
@@ -51,9 +51,9 @@ class Histogram:
         return bucket_end_ms(max(self.completed)) if self.completed else None
 
     def quantile_ms(self, share: float, count: int | None = None) -> int | None:
-        """Return the duration within which this share of `count` attempts completed, or None if fewer completed.
+        """Return the duration within which `share` of the attempts completed, or None if fewer completed.
 
-        Args: count: None for the completed attempts.
+        Args: count: number of attempts; None for the completed attempts.
         """
         rank = max(1, math.ceil(share * (sum(self.completed.values()) if count is None else count) - 1e-9))
         for bucket in sorted(self.completed):
@@ -72,7 +72,7 @@ class NodeStatistics:
     Attributes:
         setup: time from the DNS query until the connection accepts requests.
         ready, expired, failed: attempts by outcome, without attempts that the client abandoned.
-        certificate: seen_at_ms, -not_after_ms and subject of the last certificate; the first to expire of several.
+        certificate: seen_at_ms, -not_after_ms and subject of the latest certificate; of several, the first to expire.
     """
 
     def __init__(self) -> None:
@@ -115,8 +115,6 @@ class NodeStatistics:
 
 
 class PlaceStatistics:
-    """Statistics of a place by node."""
-
     def __init__(self) -> None:
         self.nodes: dict[str, NodeStatistics] = {}
         self.files = self.rounds = self.traces = 0
@@ -134,7 +132,7 @@ class PlaceStatistics:
 class Statistics:
     """Statistics of all files.
 
-    Attributes: bad_samples: file, line (0: the whole file) and reason of the first invalid lines.
+    Attributes: bad_samples: file, line (0 for the whole file) and reason of the first invalid lines.
     """
 
     def __init__(self) -> None:
@@ -153,7 +151,6 @@ def _count(counts: dict[Key, int], key: Key, count: int = 1) -> None:
 
 
 def _entry(known: dict[str, Entry], name: str, most: int, new: Callable[[], Entry]) -> Entry:
-    """Return the entry of a name, or of OTHERS if there are too many names."""
     if name not in known:
         name = name if len(known) < most else OTHERS
         known.setdefault(name, new())

@@ -1,6 +1,6 @@
 """Probe and trace files in object stores.
 
-A URL is one object, or a folder with all JSON files below it, since shells expand no patterns there.
+A URL is one object, or a directory with JSON files, because shells do not expand patterns in URLs.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ ENDINGS = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 class StoredFile(NamedTuple):
-    """File in an object store, with its key relative to the folder of `store`."""
+    """File in an object store. Its key is relative to the directory of `store`."""
 
     store: ObjectStore
     found: StoredObject
@@ -28,7 +28,7 @@ class StoredFile(NamedTuple):
 
     @property
     def place(self) -> PurePosixPath:
-        """Return bucket and key as a path, to group files by directory."""
+        """Return bucket and key as a path, for grouping by directory."""
         return PurePosixPath(self.url.partition("://")[2])
 
     def open(self) -> IO[bytes]:
@@ -38,8 +38,11 @@ class StoredFile(NamedTuple):
 def stored_files(url: StoreUrl, properties: Mapping[str, object]) -> list[StoredFile]:
     """Return the files of a URL.
 
-    Args: properties: Kafka properties, for their timeouts.
-    Raises: CommandError: no file exists, or too many. StoreError, LakesMissingError: from the store.
+    Args: properties: Kafka properties, whose timeouts apply.
+    Raises:
+        CommandError: there are no files, or too many.
+        StoreError: the object store failed.
+        LakesMissingError: a package is not installed.
     """
     timeouts = StoreTimeouts.of(properties)
     folder, _, name = url.rpartition("/")

@@ -1,8 +1,8 @@
-"""Suggested timeouts of a place, and the share of healthy attempts that would expire. Pure.
+"""Suggested timeouts of a place, and the share of healthy attempts that would expire.
 
-1. Each node (for requests: each API of each node) needs its quantile. The slowest one decides for the place.
-2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count. Others
-   count as longer than all completed ones.
+1. Each node (for requests: each API of each node) needs its quantile. The slowest decides for the place.
+2. Expired attempts that waited twice as long as the slowest success of their node were outages and do not count. Other
+   expired attempts count as longer than all completed attempts.
 3. The quantile is multiplied by the headroom and rounded up. With too few samples, it is twice the slowest success.
 """
 
@@ -30,9 +30,10 @@ class Timeout(NamedTuple):
     """Suggested timeout.
 
     Attributes:
-        is_lower_bound: expired attempts hide the quantile, so the timeout may be too short.
+        is_lower_bound: whether the timeout may be too short, because expired attempts hide the quantile.
         decided_by: node, or API and node, that needs the timeout.
-        samples: attempts without outages.
+        samples: number of attempts without outages.
+        outages: number of expired attempts that do not count.
         false_expiries: share of samples that may have taken longer.
     """
 
@@ -46,7 +47,7 @@ class Timeout(NamedTuple):
 
 
 class Timeouts(NamedTuple):
-    """Timeouts of a place; None without measurements."""
+    """Suggested timeouts of a place; None without measurements."""
 
     connect: Timeout | None
     request: Timeout | None
@@ -105,7 +106,7 @@ def _suggest(measured: Iterable[tuple[str, Histogram]], least_ms: int) -> Timeou
 
 
 def _api(connect: Timeout, request: Timeout) -> Timeout:
-    """Return time for an expired connection attempt, a second one, Metadata, and the request."""
+    """Return a timeout that lasts for two connection attempts, a backoff, Metadata and the request."""
     return connect._replace(
         timeout_ms=round_up_ms(2 * connect.timeout_ms + BACKOFF_MS + 2 * request.timeout_ms),
         is_lower_bound=connect.is_lower_bound or request.is_lower_bound,

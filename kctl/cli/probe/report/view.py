@@ -1,4 +1,4 @@
-"""Tables of the report as text and as an HTML page without scripts. Content of input files is escaped."""
+"""Tables of the report as text and as an HTML page."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ def sections(report: Report) -> Iterator[TitledRows]:
 
 
 def text_lines(report: Report, width: int | None) -> Iterator[str]:
-    """Yield the report as text.
+    """Yield the lines of the report.
 
     Args: width: columns of the terminal; None for a file.
     """

@@ -1,6 +1,6 @@
-"""Stacked bar of each address on a time axis: duration of each phase, and a mark for the connect timeout. Pure.
+"""Stacked bar of each address on a time axis, with a mark at the connect timeout.
 
-Each phase has a color, and its name if there is room. Unfinished phases have a lighter block.
+Each phase has a color, and its name if there is room. An unfinished phase is lighter.
 """
 
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ MOST_TIMES = 20
 
 
 class Scale(NamedTuple):
-    """Time axis of the bars, from 0 to `ms`; `is_logarithmic` gives short times more room."""
+    """Time axis of the bars, from 0 to `ms`. A logarithmic axis has more room for short times."""
 
     ms: int
     limit_ms: int
     is_logarithmic: bool = False
 
     def cell(self, at_ms: int, width: int) -> int:
-        """Return the distance of an instant from the start of a bar, in cells."""
+        """Return the distance of a time from the start of a bar, in cells."""
         if self.is_logarithmic:
             return min(width, int(width * log1p(at_ms) / log1p(self.ms) + 0.5))
         return min(width, (at_ms * width + self.ms // 2) // self.ms)
@@ -49,7 +49,7 @@ class Scale(NamedTuple):
         return f"{LIMIT_MARK} connect limit {show_duration(self.limit_ms)}" if self.shows_limit else ""
 
     def axis(self, width: int) -> str:
-        """Return the axis labels for which there is room."""
+        """Return the axis labels that fit."""
         ticks = [0, *(self.ms * part // 4 for part in (1, 2, 3))]
         if self.is_logarithmic:
             ticks = [0, *(10**power for power in range(len(str(self.ms))) if 10**power < self.ms)]
@@ -62,7 +62,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(reports: Sequence[AddressReport], now_ms: int) -> Scale:
-    """Return a scale for all bars: 1, 2 or 5 times a power of ten, or the connect timeout if it is close."""
+    """Return the scale for all bars, which ends at a round number or at the connect timeout."""
     longest_ms = max((elapsed_ms(report, now_ms) for report in reports), default=0)
     limit_ms = max((report.limit_ms for report in reports), default=0)
     scales = (step * 10**power for power in count() for step in (1, 2, 5))
@@ -82,7 +82,7 @@ def elapsed_ms(report: AddressReport, now_ms: int) -> int:
 
 
 def bar(report: AddressReport, now_ms: int, width: int, scale: Scale) -> Text:
-    """Return the bar of one address: `width` cells, and one more for a mark."""
+    """Return the bar of an address: `width` cells, and one for a mark."""
     line = Text()
 
     def fill(until: int, block: str, phase: Phase) -> None:

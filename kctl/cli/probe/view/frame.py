@@ -1,6 +1,6 @@
-"""Live frame of a probe: a row for each address with its bar, recent events, and the next timeout. Pure.
+"""Live frame of a probe: a row with a bar for each address, recent events, and the next timeout.
 
-If it exceeds the terminal, the worst addresses are first, and the rest is counted.
+If not all addresses fit, the worst are first, and the rest is counted.
 """
 
 from collections.abc import Sequence
@@ -28,11 +28,12 @@ _BADNESS = {AddressStatus.FAILED: 2, AddressStatus.EXPIRED: 2, AddressStatus.UNF
 
 
 class Scene(NamedTuple):
-    """State of a probe at one instant.
+    """State of a probe at one time.
 
     Attributes:
-        budget_ms, left_ms: API timeout and its remaining time; None after the round.
-        next_limit: timeout that passes first.
+        budget_ms: API timeout; None after the round.
+        left_ms: remaining time of the API timeout; None after the round.
+        next_limit: timeout that passes next.
         events: lines of the last events.
     """
 
@@ -66,7 +67,6 @@ def draw(scene: Scene, columns: int, rows: int) -> Sequence[Text]:
 
 
 def _bar_width(columns: int, name_width: int) -> int:
-    """Return the cells of a bar, without the cell for a mark at its end."""
     height = _lines_a_row(columns)
     if height == 1:
         return (columns - name_width) * 4 // 10

@@ -70,7 +70,7 @@ class Painted(Report):
 
 
 def statistics_table(items: Sequence[tuple[AddressKey, AddressLatencies]], columns: int) -> "Sequence[Text]":
-    """Return the lines of the table: one for each address, with its recent latencies."""
+    """Return the lines of the table: one for each address, with its recent latencies if there is room."""
     names, kept = list(COLUMNS), COLUMNS[:LAST]
     rows: list[Row] = statistics_rows(items)
     if columns >= TREND_COLUMNS:
@@ -82,7 +82,7 @@ def statistics_table(items: Sequence[tuple[AddressKey, AddressLatencies]], colum
 
 
 class LiveReport(Painted):
-    """Frame of a running probe, and its findings at the end."""
+    """Report that shows a frame during a probe, and its findings at the end."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
         if self._is_due():
@@ -98,7 +98,7 @@ class LiveReport(Painted):
 
 
 class WatchReport(Painted):
-    """Table of the statistics of all rounds, repainted after each round."""
+    """Report that shows the statistics of all rounds, repainted after each round."""
 
     def __init__(self, out: DataOut, environment: Environment, started_at_ms: int, statistics: Statistics) -> None:
         super().__init__(out, environment, started_at_ms)

@@ -20,7 +20,7 @@ SCHEMA_VERSION = 1
 
 
 def event_object(event: LoggedEvent, started_at_ms: int, round_number: int = 1) -> dict[str, Any]:
-    """Return an event as plain values; `at_ms` counts from `started_at_ms`."""
+    """Return an event as plain values. `at_ms` counts from `started_at_ms`."""
     return {"v": SCHEMA_VERSION, "event": "", "round": round_number, **trace_object(event, started_at_ms)}
 
 

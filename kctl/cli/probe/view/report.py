@@ -1,4 +1,4 @@
-"""Reports of a probe on stdout, as lines or objects."""
+"""Reports of a probe on stdout."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -21,22 +21,22 @@ from kctl.client.probe import Prober
 
 
 class Report:
-    """Base of reports. As a context manager, it restores the terminal."""
+    """Base class of reports. As a context manager, it restores the terminal."""
 
     def __init__(self, out: DataOut) -> None:
         self._out = out
 
     def on_event(self, event: Event) -> None:
-        """Handle one event."""
+        """Handle an event."""
 
     def draw(self, prober: Prober, timer: Timer) -> None:
-        """Show the current state, if the report shows it."""
+        """Show the state of a running round. Only live reports do."""
 
     def ended(self, result: ProbeResult) -> None:
         """Show the result of a round."""
 
     def show_again(self) -> None:
-        """Repeat the last output if the terminal has changed; called between rounds."""
+        """Repeat the last output if the terminal size changed. Called between rounds."""
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +63,7 @@ class LinesReport(Report):
 
 
 class ObjectsReport(Report):
-    """Summaries as objects, in JSON one line per round; JSON lines include events.
+    """Summaries as objects, one per round. JSON lines also contain the events.
 
     Args: masked: replaces secrets in a string.
     """
@@ -121,7 +121,7 @@ class CsvReport(Report):
 
 
 class QuietReport(Report):
-    """One line for each round: the state and, if it is not ok, the reason."""
+    """One line for each round: its state, and the reason if it is not ok."""
 
     def ended(self, result: ProbeResult) -> None:
         word = {ExitCode.OK: "ok", ExitCode.PARTIAL_FAILURE: "degraded"}.get(result.code, "fail")

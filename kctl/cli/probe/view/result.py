@@ -1,4 +1,4 @@
-"""Result of one round of a probe, and state of its addresses."""
+"""Result of one round of a probe, and the state of its addresses."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -15,8 +15,6 @@ PHASES = (Phase.DNS, Phase.TCP, Phase.TLS, Phase.APIVERSIONS, Phase.SASL, Phase.
 
 
 class AddressStatus(Enum):
-    """State of an address."""
-
     READY = "ready"
     FAILED = "failed"
     EXPIRED = "expired"
@@ -27,9 +25,9 @@ class ProbeResult(NamedTuple):
     """Result of one round.
 
     Attributes:
-        number: counts from 1.
-        started_at_ms: on the clock of events.
-        wall_ms: since the epoch.
+        number: number of the round, from 1.
+        started_at_ms: start on the clock of events.
+        wall_ms: start, since the epoch.
     """
 
     number: int
@@ -55,7 +53,7 @@ def count(reports: Sequence[AddressReport], *outcomes: AddressStatus) -> int:
 
 
 def brokers(reports: Sequence[AddressReport]) -> list[Node]:
-    """Return all advertised brokers, fenced ones included, without duplicates and sorted by ID."""
+    """Return all advertised brokers, including fenced brokers, without duplicates and sorted by ID."""
     views = [report.view for report in reports if report.view is not None]
     found = {broker: None for view in views for broker in (*view.brokers, *view.fenced)}
     return sorted(found, key=lambda each: (each.node_id, each.host, each.port, each.rack or ""))

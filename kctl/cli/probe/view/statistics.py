@@ -1,7 +1,4 @@
-"""Latency statistics of a repeated probe, by address. Pure.
-
-Each number of milliseconds is counted: percentiles are exact, and timeouts bound the memory.
-"""
+"""Latency statistics of a repeated probe, by address. Percentiles are exact."""
 
 import math
 from collections import deque
@@ -17,7 +14,7 @@ MOST_RECENT = 100
 
 
 class AddressKey(NamedTuple):
-    """Key of an address across rounds."""
+    """Host, port and IP address, which identify an address in all rounds."""
 
     host: str
     port: int
@@ -39,7 +36,12 @@ class AddressLatencies:
         self._counts: dict[int, int] = {}
 
     def add(self, taken_ms: int | None, reason: str = "") -> None:
-        """Add a round: its milliseconds, or None and the reason of its failure."""
+        """Add a round.
+
+        Args:
+            taken_ms: latency; None if the round failed.
+            reason: reason of the failure.
+        """
         self.sent += 1
         self.last_ms = taken_ms
         self.last_reason = reason
@@ -67,7 +69,7 @@ class AddressLatencies:
         return max(self._counts, default=None)
 
     def percentile_ms(self, part: float) -> int | None:
-        """Return the milliseconds that this share of successful rounds did not exceed (nearest rank)."""
+        """Return the nearest-rank percentile of successful rounds, or None if there are none. `part` is 0 to 1."""
         rank = math.ceil(part * self.ok)
         seen = 0
         for taken_ms in sorted(self._counts):
@@ -94,7 +96,7 @@ COLUMNS = ("address", "sent", "ok", "loss", "last", "avg", "best", "worst", "p99
 
 
 def badness(item: tuple[AddressKey, AddressLatencies]) -> tuple[float, int]:
-    """Return the sort key if not all addresses fit: most loss first, then the slowest."""
+    """Return the sort key if not all addresses fit: highest loss first, then highest latency."""
     return item[1].loss, item[1].worst_ms or 0
 
 

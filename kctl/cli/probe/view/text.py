@@ -1,4 +1,4 @@
-"""Texts of a probe: states, findings and facts. Pure."""
+"""Texts of a probe: states, findings and facts."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
@@ -21,12 +21,12 @@ def is_logged(event: Event) -> TypeGuard[LoggedEvent]:
 
 
 def shown(text: str) -> str:
-    """Return a text of the client for the terminal, on one line and with option names."""
+    """Return a client text for the terminal, on one line and with option names."""
     return one_line(with_options(text))
 
 
 def event_line(event: LoggedEvent, started_at_ms: int) -> str:
-    """Return the line of an event, starting with the milliseconds since `started_at_ms`."""
+    """Return the line of an event, which starts with the time since `started_at_ms`."""
     return shown(f"{event.at_ms - started_at_ms:>6} ms  {event.target}  {_words(event)}")
 
 
@@ -68,13 +68,13 @@ def state(report: AddressReport) -> str:
 
 
 def name(report: AddressReport) -> str:
-    """Return the address and, if the cluster advertised it, its broker."""
+    """Return the address, preceded by its broker if the cluster advertised the address."""
     place = one_line(str(report.target))
     return f"broker {report.target.node_id} {place}" if report.advertised else place
 
 
 def summary(reports: Sequence[AddressReport]) -> str:
-    """Return the counts of all states, such as `2 of 3 addresses ready, 1 failed`."""
+    """Return the counts by state, such as `2 of 3 addresses ready, 1 failed`."""
     failed, unfinished = (
         count(reports, AddressStatus.FAILED, AddressStatus.EXPIRED),
         count(reports, AddressStatus.UNFINISHED),
@@ -88,7 +88,7 @@ def summary(reports: Sequence[AddressReport]) -> str:
 
 
 def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
-    """Return the progress of a round and, after NAME_UNFINISHED_AFTER_MS, an unfinished address."""
+    """Return the progress of a round. After NAME_UNFINISHED_AFTER_MS, it contains an unfinished address."""
     words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
@@ -195,7 +195,7 @@ def _first(lines: Sequence[str], what: str) -> Iterable[str]:
 
 
 def blocked_by(result: ProbeResult) -> ProbeFinding | None:
-    """Return the finding that explains the exit code, or the first one."""
+    """Return the finding that explains the exit code, otherwise the first finding with an error, or any finding."""
     own = [finding for finding in result.findings if finding.error is not None]
     exact = [finding for finding in own if finding.error is not None and exit_code(finding.error) is result.code]
     return next(iter((*exact, *result.findings)), None)

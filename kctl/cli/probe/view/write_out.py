@@ -1,6 +1,6 @@
-r"""Templates of `--write-out`, as in curl. Pure.
+r"""Templates of `--write-out`, as in curl.
 
-%{name} is a field, %% a percent sign, and \n \t \r \\ are escapes. Nothing is appended, not even a newline.
+%{name} is a field, %% a percent sign, and \n \t \r \\ are escapes. No newline is appended.
 """
 
 import re
@@ -81,7 +81,7 @@ Template = list[str | Field]
 def parse_template(text: str) -> Template:
     """Return a template for `fill`.
 
-    Raises: ValueError: unknown field, stray % or backslash, or too long.
+    Raises: ValueError: a field is unknown, a % or backslash is not escaped, or the template is too long.
     """
     if len(text) > LONGEST_TEMPLATE:
         raise ValueError(f"a template of {len(text)} characters is too long")
@@ -116,7 +116,7 @@ def _field(name: str) -> Field:
 
 
 def fill(template: Template, report: AddressReport, wall_ms: int) -> str:
-    """Fill the template with the fields of one address; unknown values are empty."""
+    """Return the template filled with the fields of one address. Unknown values are empty."""
     return "".join(piece if isinstance(piece, str) else _text(piece(report, wall_ms)) for piece in template)
 
 

@@ -1,4 +1,4 @@
-"""Conversion of other tools' configuration files: Java clients, librdkafka (kcat) and rpk.
+"""Conversion of configuration files of Java clients, librdkafka (kcat) and rpk.
 
-`transfer.py` has the common parts. No module opens files.
+`transfer.py` has the shared parts. No module opens files.
 """

@@ -1,6 +1,6 @@
-"""Properties files of Kafka's Java clients.
+"""Properties files of Java clients.
 
-Differs from Kafka: a login in the names of librdkafka is accepted, as in --command-config.
+Differs from Kafka: the login properties of librdkafka are accepted, as in --command-config.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from kctl.grammar.properties import read_properties, write_properties
 
 
 def read_java(raw: bytes, name: str) -> Read:
-    """Return the properties of a file. Raises: ConfigError: invalid line or property."""
+    """Return the properties of a file. Raises: ConfigError: a line or property is invalid."""
     notes: list[str] = []
     found = dict(read_properties(raw, name))
     login = {each: escape(found.pop(each)) for each in (USERNAME, PASSWORD) if each in found}
@@ -34,7 +34,7 @@ def read_java(raw: bytes, name: str) -> Read:
 def write_java(values: Mapping[str, str | None]) -> tuple[str, list[str]]:
     """Return a properties file for Java clients, and a note for each omitted secret.
 
-    Args: values: resolved values by property; None for omitted secrets.
+    Args: values: resolved values by property; None for secrets to omit.
     """
     given = {name: value for name, value in values.items() if value is not None}
     notes = [f"{name}: left out, a secret, which --with-secrets writes" for name in values if name not in given]

@@ -35,7 +35,7 @@ _REASONS = {
 
 
 def read_librdkafka(raw: bytes, name: str) -> Read:
-    """Return the properties of a file. Raises: ConfigError: invalid line or property."""
+    """Return the properties of a file. Raises: ConfigError: a line or property is invalid."""
     found = _read_lines(raw, name)
     notes: list[str] = []
     login: dict[str, str] = {key: found.pop(key) for key in ("sasl.username", "sasl.password") if key in found}

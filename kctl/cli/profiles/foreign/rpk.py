@@ -22,10 +22,10 @@ DEEPEST = 20
 
 
 def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
-    """Return the properties of a profile of rpk.
+    """Return the properties of an rpk profile.
 
-    Args: wanted: name; None for the current or only profile.
-    Raises: ConfigError: not YAML, no such profile, or no brokers in it.
+    Args: wanted: name of the profile; None for the current or only profile.
+    Raises: ConfigError: the file is not YAML, or the profile does not exist or has no brokers.
     """
     profile = _choose(_parse(raw, name), name, wanted)
     api = _table(profile, "kafka_api", name)
@@ -96,7 +96,7 @@ def _table(parent: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
 
 
 def _takes_tls(api: Mapping[str, Any]) -> bool:
-    """Return whether TLS is enabled, which an empty `tls: {}` does."""
+    """Return whether TLS is enabled. An empty `tls: {}` enables it."""
     tls = api.get("tls")
     return isinstance(tls, dict) and str(tls.get("enabled", "true")).lower() == "true"
 

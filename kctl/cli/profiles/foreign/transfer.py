@@ -1,4 +1,4 @@
-"""Common parts of the file formats: accepted properties, notes and secrets."""
+"""Shared parts of the file formats: accepted properties, notes and secrets."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,8 +17,8 @@ class Read(NamedTuple):
     """Result of reading a file.
 
     Attributes:
-        properties: as written in a profile.
-        notes: omitted or changed properties with reasons, never with values.
+        properties: properties, as written in a profile.
+        notes: omitted or changed properties with reasons. Notes never contain values.
     """
 
     properties: dict[str, str]
@@ -26,9 +26,9 @@ class Read(NamedTuple):
 
 
 def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
-    """Return the supported properties as written in a profile, and add notes about others.
+    """Return the supported properties, as written in a profile. Notes about other properties are added to `notes`.
 
-    Raises: ConfigError: a value is invalid, or a property changes the meaning of the rest.
+    Raises: ConfigError: a value is invalid, or a property that kctl rejects is set.
     """
     properties: dict[str, str] = {}
     for name, value in found.items():
@@ -51,7 +51,7 @@ def count_secrets(properties: Mapping[str, str]) -> int:
 
 
 def is_literal_secret(name: str, value: str) -> bool:
-    """Return whether a value contains a literal secret or a part of one."""
+    """Return whether a value is or contains a literal secret."""
     if has_password(value):
         return True
     if not value or not is_secret(name) or name in (CHAIN, "ssl.truststore.certificates"):
