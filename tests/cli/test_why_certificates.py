@@ -29,7 +29,19 @@ def healthy(certificates: Certificates) -> Iterator[str]:
 
 def sandbox(stack: ExitStack, certificate: Path) -> str:
     """Start a sandbox of one broker with a certificate, and return its address."""
-    up = ("sandbox", "start", "--nodes", "1", "--port", "0", "-q", "--tls-certificate", str(certificate))
+    up = (
+        "sandbox",
+        "start",
+        "--nodes",
+        "1",
+        "--port",
+        "0",
+        "-q",
+        "--topic",
+        "t",
+        "--tls-certificate",
+        str(certificate),
+    )
     process = stack.enter_context(running(*up))
     return address_of(process)
 
