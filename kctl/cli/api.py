@@ -74,7 +74,7 @@ def api(
         typer.Option("--version", min=0, metavar="N", help="Version of the API [default: highest common version]."),
     ] = None,
     execute: Annotated[
-        bool, typer.Option("--execute", help="Send a request that can destroy records, offsets, or access.")
+        bool, typer.Option("--execute", help="Allow requests that can delete records, offsets, or permissions.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
@@ -154,7 +154,7 @@ def _kafka_name(typed: str) -> str:
 
 def _check_execute(name: str, *, execute: bool) -> None:
     if name in NEEDS_EXECUTE and not execute:
-        text = f"cannot send {name} without --execute: it can destroy records, offsets, or access"
+        text = f"cannot send {name} without --execute: it can delete records, offsets, or permissions"
         raise CommandError(ExitCode.USAGE, text, "add --execute to send the request")
 
 

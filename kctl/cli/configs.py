@@ -43,7 +43,7 @@ def show(
     common: Common,
     kind: Type,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help=f"Name, or broker ID. {DEFAULTS} have no name.")
+        str | None, typer.Argument(metavar="[NAME]", help=f"Resource name, or broker ID. Omit it for {DEFAULTS}.")
     ] = None,
     changed: Annotated[bool, typer.Option("--changed", help="Hide defaults.")] = False,
     docs: Annotated[bool, typer.Option("--docs", help="Add descriptions.")] = False,

@@ -238,7 +238,7 @@ def _no_such_option(name: str, ctx: Any) -> str:
 
 
 def _plain_number(sentence: str) -> str:
-    sentence = _NO_NUMBER.sub(r"\1 is not a whole number.", sentence)
+    sentence = _NO_NUMBER.sub(r"\1 is not an integer.", sentence)
     return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is not allowed: {_range_text(found[2])}.", sentence)
 
 

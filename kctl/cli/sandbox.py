@@ -98,7 +98,7 @@ def start(
             min=0,
             max=2,
             metavar="N",
-            help="Value of transaction.version. 2 uses an epoch for each transaction (KIP-890).",
+            help="Feature transaction.version: 2 raises the producer epoch in each transaction (KIP-890).",
         ),
     ] = 2,
     acls: Annotated[bool, typer.Option("--acls", help="Enforce ACLs.")] = False,
@@ -115,7 +115,7 @@ def start(
         typer.Option(
             "--sasl-user",
             metavar="NAME=VALUE",
-            help="User and password file for SASL. Requires clients to use SASL. Repeatable.",
+            help="SASL user, and the file with the password: NAME=FILE. Clients must then use SASL. Repeatable.",
         ),
     ] = None,
     tls_certificate: Annotated[

@@ -48,7 +48,7 @@ def users() -> None:
 def password_options(
     password_file: Annotated[
         str | None,
-        typer.Option("--password-file", metavar="FILE", help="File with the password. - reads stdin."),
+        typer.Option("--password-file", metavar="FILE", help="Read the password from this file, or from stdin (-)."),
     ] = None,
     password_from: Annotated[
         str | None,

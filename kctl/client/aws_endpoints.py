@@ -77,4 +77,4 @@ def _text(value: str | bytes) -> str:
 
 
 def _no_tls() -> Any:
-    raise AssertionError("requests over https have a session of botocore")
+    raise AssertionError("internal error: https requests must use the botocore session")

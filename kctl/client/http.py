@@ -289,7 +289,9 @@ class _Exchange:
             raise self._timeout(limit, method) from None
         except _ResponseTooLarge:
             most = self._limits.response_bytes
-            raise self.located("ready", "", WrongPeerError(f"the response is larger than {most} bytes")) from None
+            raise self.located(
+                "ready", "", WrongPeerError(f"the HTTP response is larger than the limit of {most} bytes")
+            ) from None
         except http.client.IncompleteRead:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         except http.client.RemoteDisconnected:
@@ -319,12 +321,15 @@ class _Exchange:
     def _body(self, response: http.client.HTTPResponse) -> bytes:
         most = self._limits.response_bytes
         if response.length is not None and response.length > most:
-            raise self.located("ready", "", WrongPeerError(f"a response of {response.length} bytes is above {most}"))
+            text = f"the HTTP response has {response.length} bytes, and the limit is {most} bytes"
+            raise self.located("ready", "", WrongPeerError(text))
         content = bytearray()
         while piece := response.read(_PIECE_BYTES):
             content += piece
             if len(content) > most:
-                raise self.located("ready", "", WrongPeerError(f"the response is larger than {most} bytes"))
+                raise self.located(
+                    "ready", "", WrongPeerError(f"the HTTP response is larger than the limit of {most} bytes")
+                )
         if response.length:  # read() does not detect it
             raise self.located("ready", "", ConnectionLost("the server closed the connection"))
         return bytes(content)

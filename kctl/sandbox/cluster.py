@@ -229,7 +229,10 @@ class Cluster:
         for replicas in assignment:
             wrong = sorted(set(replicas) - set(self.nodes))
             if not replicas or len(replicas) != len(assignment[0]) or len(set(replicas)) < len(replicas) or wrong:
-                text = f"partitions on nodes {[list(one) for one in assignment]}, there are {list(self.nodes)}"
+                shown = [list(one) for one in assignment]
+                text = (
+                    f"invalid replicas {shown}: use different nodes of {list(self.nodes)}, as many for each partition"
+                )
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
     def _replicas(self, index: int, count: int) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ class Command(NamedTuple):
 def carry_out(sandbox: Sandbox, words: list[str]) -> None:
     """Execute one command, or raise CommandRefused."""
     if not words:
-        raise CommandRefused(f"no command; there are {', '.join(COMMANDS)}")
+        raise CommandRefused(f"no command: use one of {', '.join(COMMANDS)}")
     name, *arguments = words
     command = _command(name, len(arguments))
     try:
@@ -40,7 +40,7 @@ def carry_out(sandbox: Sandbox, words: list[str]) -> None:
 def _command(name: str, argument_count: int) -> Command:
     command = COMMANDS.get(FORMER_NAMES.get(name, name))
     if command is None:
-        raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}; there are {', '.join(COMMANDS)}")
+        raise CommandRefused(f"unknown command {name[:_LONGEST_WORD]!r}: use one of {', '.join(COMMANDS)}")
     shown = command.arguments.split()
     needed = sum(not one.startswith("[") for one in shown)
     if not needed <= argument_count <= len(shown):
@@ -53,7 +53,7 @@ def _command(name: str, argument_count: int) -> Command:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= _GREATEST):
-        raise ValueError(f"{text[:40]!r} is not a number of at least 0")
+        raise ValueError(f"invalid number {text[:40]!r}: use 0 or more")
     return int(text)
 
 
@@ -61,7 +61,7 @@ def _node(sandbox: Sandbox, text: str) -> int:
     node_id = _number(text)
     if node_id not in sandbox.cluster.nodes:
         ids = list(sandbox.cluster.nodes)
-        raise ValueError(f"no node {node_id}; there are {ids[0]} to {ids[-1]}")
+        raise ValueError(f"no node {node_id}: use {ids[0]} to {ids[-1]}")
     return node_id
 
 
@@ -80,7 +80,7 @@ def _fault(text: str) -> Fault:
     try:
         return FORMER_FAULTS.get(text) or Fault(text)
     except ValueError:
-        raise ValueError(f"no fault {text[:40]!r}; there are {', '.join(one.value for one in Fault)}") from None
+        raise ValueError(f"unknown fault {text[:40]!r}: use one of {', '.join(one.value for one in Fault)}") from None
 
 
 def _code(text: str) -> ErrorCode:
@@ -191,7 +191,9 @@ def _limit(sandbox: Sandbox, words: list[str]) -> None:
     try:
         quota = Quota(words[0])
     except ValueError:
-        raise ValueError(f"no quota {words[0][:40]!r}; there are {', '.join(one.value for one in Quota)}") from None
+        raise ValueError(
+            f"unknown quota {words[0][:40]!r}: use one of {', '.join(one.value for one in Quota)}"
+        ) from None
     bytes_per_s = None if words[1] == "none" else _number(words[1])
     nodes = _nodes(sandbox, words[2] if len(words) > 2 else "all")
     for node_id in nodes:

@@ -75,7 +75,7 @@ def with_properties(settings: ClusterSettings, properties: Mapping[str, str]) ->
     for key, text in properties.items():
         name = known.get(key)
         if name is None:
-            raise InvalidSetting(f"no broker property {key} here; there are {', '.join(sorted(known))}")
+            raise InvalidSetting(f"unknown broker property {key}: use one of {', '.join(sorted(known))}")
         changed[name] = _parsed(key, text, getattr(settings, name))
     return settings._replace(**changed)  # type: ignore[arg-type]
 
@@ -210,5 +210,5 @@ def _whole(properties: dict[str, str], name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        raise InvalidSetting(f"{name} must be a number of at least 0, not {text!r}")
+        raise InvalidSetting(f"{name} must be a number of 0 or more, not {text!r}")
     return int(text)

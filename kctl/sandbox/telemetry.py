@@ -57,19 +57,19 @@ class Telemetry:
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
         if asked and now_ms - max(asked) < PUSH_INTERVAL_MS:
-            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "before the next push interval")
+            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not passed")
         client.got_at_ms = now_ms
         return _subscription_id(client_id)
 
     def push(self, push: Push, now_ms: int) -> None:
         if push.client_id in _RESERVED:
-            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "no client instance id")
+            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the request has no client instance ID")
         client = self._client(push.client_id)
         had_ended, client.is_terminating = client.is_terminating, push.is_terminating
         if had_ended:
             raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client announced its end")
         if not self._may_push(client, now_ms) and not push.is_terminating:
-            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "before the next push interval")
+            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not passed")
         _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:

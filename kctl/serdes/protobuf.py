@@ -261,7 +261,7 @@ def file_of(text: str) -> bytes:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError):
         raise SchemaError(
-            "the registry sends this Protobuf schema as text only",
+            "the registry returned this Protobuf schema only as text, but kctl needs the serialized form",
             hint="use --protoset FILE --protobuf-message NAME, of protoc --include_imports --descriptor_set_out=FILE",
         ) from None
 

@@ -370,7 +370,7 @@ def _list_of(found: object, kind: type[T]) -> list[T]:
 def _schema_of(found: object) -> Schema:
     text = _field(found, "schema", str)
     if len(text) > MOST_SCHEMA_CHARS:
-        raise SchemaError(f"a schema of {len(text)} characters is above {MOST_SCHEMA_CHARS}")
+        raise SchemaError(f"the schema has {len(text)} characters, and the limit is {MOST_SCHEMA_CHARS}")
     assert isinstance(found, dict)
     kind = found.get("schemaType")
     kind = AVRO if kind is None else kind

@@ -102,7 +102,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "bootstrap-unreachable",
         Severity.NOTE,
         "A bootstrap server does not work",
-        "Clients that try this server first start later. If all bootstrap servers fail, clients cannot start.",
+        "Clients that try this server first take longer to start. If all bootstrap servers fail, clients cannot start.",
         "correct or remove the address in bootstrap.servers",
     ),
     _row(

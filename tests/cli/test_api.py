@@ -82,7 +82,7 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
     ended = kctl("api", "DeleteTopics", fields, "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert ended.stderr.splitlines() == [
-        "kctl api: cannot send DeleteTopics without --execute: it can destroy records, offsets, or access",
+        "kctl api: cannot send DeleteTopics without --execute: it can delete records, offsets, or permissions",
         "hint: add --execute to send the request",
     ]
     assert topic in kctl("topics", "list", "-b", bootstrap).stdout.decode()

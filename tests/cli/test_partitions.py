@@ -116,7 +116,7 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (("move", "PLAN", "--resume", "--cancel"), ExitCode.USAGE, "--resume cannot be combined with --cancel"),
         (("move", "PLAN", "--throttle", "1MB", "--cancel"), ExitCode.USAGE, "--throttle cannot be combined"),
         (("move", "PLAN", "--throttle", "50"), ExitCode.USAGE, "'50' has no unit"),
-        (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would copy nothing"),
+        (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would stop the copies"),
         (("elect",), ExitCode.USAGE, "Name topics, or use --all."),
         (("elect", "orders", "--all"), ExitCode.USAGE, "--all cannot be combined with topics."),
         (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean cannot be combined with --all"),

@@ -77,7 +77,7 @@ def test_sandbox_tell_changes_a_running_sandbox(tmp_path: Path) -> None:
         assert json.loads(described.stdout)["leader"] == 2
         refused = kctl("sandbox", "fault", "--control", control, "start", "3", "freeze")
         assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
-        assert "start: no node 3; there are 1 to 2" in refused.stderr
+        assert "start: no node 3: use 1 to 2" in refused.stderr
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
     gone = kctl("sandbox", "fault", "--control", control, "heal")
     assert gone.code == ExitCode.USAGE

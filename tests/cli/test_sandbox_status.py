@@ -76,13 +76,13 @@ def test_broker_properties_and_ids_are_in_force(folder: Path) -> None:
         values = {row["key"]: (row["value"], row["source"]) for row in json.loads(shown.stdout)["rows"]}
         assert values["message.max.bytes"] == ("2000", "STATIC_BROKER_CONFIG")
         refused = kctl("sandbox", "fault", "start", "2", "freeze")
-        assert "no node 2; there are 0 to 1" in refused.stderr
+        assert "no node 2: use 0 to 1" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--config", "no.such=1"), "no broker property no.such here; there are allow.everyone.if.no.acl.found"),
+        (("--config", "no.such=1"), "unknown broker property no.such: use one of allow.everyone.if.no.acl.found"),
         (("--config", "num.partitions=many"), "num.partitions must be a number"),
         (("--config", "auto.create.topics.enable=1"), "must be true or false"),
         (("--config", "num.partitions"), "is not KEY=VALUE"),

@@ -126,7 +126,7 @@ def test_export_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
     request = request_for(kafka_newest, tmp_path / "x", "no-such-topic")
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         export(request)
-    with pytest.raises(ConfigError, match="format 'csv': there are parquet, json"):
+    with pytest.raises(ConfigError, match="format 'csv': use one of parquet, json"):
         export(request._replace(format="csv"))
     with pytest.raises(ConfigError, match=r"ssl.key.password: a secret would travel"):
         export(request._replace(properties={**request.properties, "ssl.key.password": "canary"}))

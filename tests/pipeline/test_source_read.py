@@ -145,7 +145,7 @@ def test_register_leaves_a_foreign_source_with_filters_working(spark: "SparkSess
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [
-        ({"subscribe": "t", "minPartitions": "none"}, None, "option minPartitions takes a whole number.*not 'none'"),
+        ({"subscribe": "t", "minPartitions": "none"}, None, "option minPartitions takes an integer.*not 'none'"),
         ({"subscribe": "t", "startingOffset": "earliest"}, None, "'startingoffset': did you mean startingOffsets"),
         ({"subscribe": "t", "assign": "{}"}, None, "exactly one of the options.*not subscribe and assign"),
         ({"subscribe": "t"}, "value string", "column value is binary, not string"),

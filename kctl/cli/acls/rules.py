@@ -56,7 +56,9 @@ def resource_options(
     ] = None,
     users: Annotated[
         list[str] | None,
-        typer.Option("--user", metavar="NAME", help="User whose delegation tokens are selected. Repeatable."),
+        typer.Option(
+            "--user", metavar="NAME", help="User, for ACLs on the delegation tokens of that user. Repeatable."
+        ),
     ] = None,
     prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat names as prefixes.")] = False,
 ) -> Resources:

@@ -50,8 +50,8 @@ BROKER_ADVICE: dict[str, str] = {
     "OPERATION_NOT_ATTEMPTED": "Fix the other errors of the same request, and send it again.",
     "LOG_DIR_NOT_FOUND": "List the log directories of the broker with: kctl brokers log-dirs",
     "UNKNOWN_PRODUCER_ID": (
-        "Restart the producer: the broker has forgotten it. Raise transactional.id.expiration.ms or retention.ms "
-        "if it recurs."
+        "The broker no longer has the state of this producer: restart the producer. If this repeats, raise "
+        "producer.id.expiration.ms, transactional.id.expiration.ms, or retention.ms."
     ),
     "REASSIGNMENT_IN_PROGRESS": "Wait until the reassignment ends, or cancel it. Check it with: kctl partitions list",
     "DELEGATION_TOKEN_AUTH_DISABLED": (
@@ -112,7 +112,7 @@ BROKER_ADVICE: dict[str, str] = {
     "DUPLICATE_VOTER": "No action: the controller is a voter. Check kctl cluster quorum.",
     "VOTER_NOT_FOUND": "List the voters with: kctl cluster quorum",
     "REBOOTSTRAP_REQUIRED": (
-        "No action: the client connects to its bootstrap servers again. Check that these are up to date."
+        "The client reconnects automatically. If this repeats, check that bootstrap.servers is up to date."
     ),
     "STREAMS_INVALID_TOPOLOGY": "Check that all members of the streams group run the same application version.",
     "STREAMS_INVALID_TOPOLOGY_EPOCH": "Check that all members of the streams group run the same application version.",
@@ -179,7 +179,7 @@ BROKER_ADVICE: dict[str, str] = {
     "UNSUPPORTED_ENDPOINT_TYPE": "Use a broker that supports requests about controllers: Kafka 3.7 or newer.",
 }
 
-_CERTIFICATE = "Compare the chain that the broker presents with ssl.truststore.location: kctl probe shows it."
+_CERTIFICATE = "Check that ssl.truststore.location contains the CA of the broker. kctl probe prints the broker's chain."
 CLASS_ADVICE: dict[str, str] = {
     "AbortableTransactionError": "Call abort_transaction(), then send the records of the transaction again.",
     "AdvertisedAddressError": "Set advertised.listeners of the broker to an address that clients reach.",

@@ -25,13 +25,18 @@ def reset_offsets(
     consent: Consent,
     group: Group,
     topics: Topics = None,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="Set the first offset.")] = False,
+    to_earliest: Annotated[
+        bool, typer.Option("--to-earliest", help="Reset to the first offset of each partition.")
+    ] = False,
     to_latest: Annotated[
-        bool, typer.Option("--to-latest", help="Set the end offset, which skips all existing records.")
+        bool,
+        typer.Option(
+            "--to-latest", help="Reset to the end offset of each partition, which skips all existing records."
+        ),
     ] = False,
     to_current: Annotated[
         bool,
-        typer.Option("--to-current", help="Keep the committed offset, or set the nearest existing offset."),
+        typer.Option("--to-current", help="Keep the committed offset, or reset to the nearest existing offset."),
     ] = False,
     to_offset: Annotated[
         int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="New offset.")
@@ -52,11 +57,15 @@ def reset_offsets(
     ] = None,
     from_file: Annotated[
         Path | None,
-        typer.Option("--from-file", metavar="FILE", help="File with new offsets: topic,partition,offset, or JSON."),
+        typer.Option(
+            "--from-file", metavar="FILE", help="Read the new offsets from this file: topic,partition,offset, or JSON."
+        ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="File for the new offsets, in the format of --from-file."),
+        typer.Option(
+            "--export", metavar="FILE", help="Write the new offsets to this file, in the format of --from-file."
+        ),
     ] = None,
     create: Annotated[
         bool, typer.Option("--create", help="Create the group if it does not exist. Needs --topic or --from-file.")

@@ -50,7 +50,11 @@ def plan(
     ignore_racks: Annotated[bool, typer.Option("--ignore-racks", help="Ignore racks when placing replicas.")] = False,
     rollback: Annotated[
         Path | None,
-        typer.Option("--rollback", metavar="FILE", help="File for a plan that restores the current replicas."),
+        typer.Option(
+            "--rollback",
+            metavar="FILE",
+            help="Write a rollback plan to this file. The plan restores the current replicas.",
+        ),
     ] = None,
 ) -> int:
     """Print a plan that moves replicas, with as few copies as possible.
@@ -161,5 +165,5 @@ def _rate(text: str | None) -> int | None:
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--throttle'") from None
     if size_bytes < 1:
-        raise click.BadParameter(f"{text!r} would copy nothing.", param_hint="'--throttle'")
+        raise click.BadParameter(f"{text!r} would stop the copies: use 1B/s or more.", param_hint="'--throttle'")
     return size_bytes

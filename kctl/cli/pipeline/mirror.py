@@ -58,7 +58,11 @@ def mirror(
     ],
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Name of the mirror, which identifies its progress."),
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Name of the mirror. A run with the same name continues where the last one stopped.",
+        ),
     ] = None,
     create: Annotated[
         bool,
@@ -81,8 +85,8 @@ def mirror(
         typer.Option(
             "--from-position",
             metavar="OFFSET",
-            help="Source offsets to continue at: 0=500,1=700 (PARTITION=OFFSET), or end [default: end of the "
-            "last run].",
+            help="Source offsets to start at: 0=500,1=700 (PARTITION=OFFSET), or end to copy only new records "
+            "[default: where the last run stopped].",
         ),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed

@@ -77,7 +77,7 @@ def replay(
         typer.Option(
             "--jq",
             metavar="PROGRAM",
-            help="Program of jq that selects records. Its input is the record as in consume --output jsonl.",
+            help="Select records with a jq program. Its input is the record as in consume --output jsonl.",
         ),
     ] = None,
     rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
@@ -96,7 +96,11 @@ def replay(
     allow_loss: AllowLossOption = False,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Name of the replay, which identifies its progress."),
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            help="Name of the replay. A run with the same name continues where the last one stopped.",
+        ),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:

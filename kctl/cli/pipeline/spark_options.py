@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 AllowLossOption = Annotated[
-    bool, typer.Option("--allow-loss", help="Continue even if records were deleted, or the target would lose records.")
+    bool,
+    typer.Option(
+        "--allow-loss", help="Continue if source records were deleted, or if the target would delete or reject records."
+    ),
 ]
 
 
@@ -136,11 +139,15 @@ def spark_options(
     ] = None,
     spark_conf: Annotated[
         list[str] | None,
-        typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark property, never a secret. Repeatable."),
+        typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark property. Do not pass secrets here. Repeatable."),
     ] = None,
     spark_log: Annotated[
         Path | None,
-        typer.Option("--spark-log", metavar="FILE", help="File for Spark's log [default: kept only after errors]."),
+        typer.Option(
+            "--spark-log",
+            metavar="FILE",
+            help="Write Spark's log to this file [default: keep the log only after errors].",
+        ),
     ] = None,
     worker_python: Annotated[
         str | None,

@@ -70,7 +70,7 @@ def stats(
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Topic to read.")],
     html: Annotated[
         Path | None,
-        typer.Option("--html", parser=path, metavar="FILE", help="File for an HTML page of the statistics."),
+        typer.Option("--html", parser=path, metavar="FILE", help="Write an HTML page of the statistics to this file."),
     ] = None,
 ) -> int:
     """Count records, sizes, keys, gaps, timestamps, and schema IDs of a topic.

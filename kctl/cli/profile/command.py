@@ -212,7 +212,7 @@ def export(
     name: Name,
     with_secrets: Annotated[bool, typer.Option("--with-secrets", help="Include passwords and keys.")] = False,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="File to write, with mode 0600 [default: stdout].")
+        Path | None, typer.Option("--to", metavar="FILE", help="Write to this file, with mode 0600 [default: stdout].")
     ] = None,
 ) -> int:
     """Write a profile as a properties file for Java clients."""

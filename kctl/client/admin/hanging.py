@@ -182,9 +182,11 @@ def _judge_unlisted(
     hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:
-        reason = "its coordinator may be one that did not respond"
+        reason = "the coordinator of this transaction may be a broker that did not respond"
     elif age_ms is None or age_ms < HIDDEN_MS:
-        reason = "no coordinator reports its producer: it hangs, unless its transactional.id may not be described"
+        reason = (
+            "no coordinator knows the producer: the transaction hangs, or you lack Describe on its transactional.id"
+        )
     else:
         return hanging
     return hanging._replace(verdict=Verdict.UNDECIDED, reason=reason)

@@ -4,19 +4,19 @@ Properties that would change the meaning of others are rejected; the rest is ign
 """
 
 _JAVA_CLASS = "is a Java class, which kctl cannot run"
-_JAVA_TLS = "chooses a part of Java's TLS, which is not used here"
+_JAVA_TLS = "chooses a part of Java's TLS, which kctl does not use"
 _METRICS = "belongs to Java's metrics"
-_KERBEROS = "kinit is not run here: a ticket is fetched again after 0.8 of its lifetime"
+_KERBEROS = "kctl does not run kinit: it fetches a new ticket after 80% of the ticket's lifetime"
 _VALIDATION = "is used only by brokers to validate tokens"
-_ENDPOINT = "belongs to a kind of token endpoint that is not supported here"
-_LOGIN = "a token is read again at each login, or fetched again after 0.8 of its lifetime"
-_SHARE = "belongs to share consumers, which are not supported here"
+_ENDPOINT = "belongs to a kind of token endpoint that kctl does not support"
+_LOGIN = "kctl reads tokens again at each login, or fetches a new token after 80% of the lifetime"
+_SHARE = "belongs to share consumers, which kctl does not support"
 
 IGNORED: dict[str, str] = {
-    "key.serializer": "keys are bytes here",
-    "value.serializer": "values are bytes here",
-    "key.deserializer": "keys are bytes here",
-    "value.deserializer": "values are bytes here",
+    "key.serializer": "kctl takes keys as bytes: remove this property, and serialize keys before send()",
+    "value.serializer": "kctl takes values as bytes: remove this property, and serialize values before send()",
+    "key.deserializer": "kctl returns keys as bytes: remove this property, and deserialize keys after poll()",
+    "value.deserializer": "kctl returns values as bytes: remove this property, and deserialize values after poll()",
     "interceptor.classes": _JAVA_CLASS,
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
@@ -68,9 +68,9 @@ IGNORED_PREFIXES: dict[str, str] = {
 }
 
 REFUSED: dict[str, str] = {
-    "bootstrap.controllers": "connections to controllers are not supported; use bootstrap.servers",
-    "config.providers": "values are not fetched from providers, so ${...} would be taken literally",
-    "transaction.two.phase.commit.enable": "two-phase commit is not supported here",
+    "bootstrap.controllers": "kctl cannot connect to controllers: use bootstrap.servers",
+    "config.providers": "kctl does not fetch values from providers, so ${...} would stay as is",
+    "transaction.two.phase.commit.enable": "kctl does not support two-phase commit",
 }
 _HARMLESS = {"transaction.two.phase.commit.enable": "false"}
 

@@ -46,9 +46,9 @@ class Whole(Kind[int]):
         self.low = low
         self.high = high
         if high in (INT_MAX, LONG_MAX):
-            self.accepted = f"a whole number of at least {low}"
+            self.accepted = f"an integer of {low} or more"
         else:
-            self.accepted = f"a whole number from {low} to {high}"
+            self.accepted = f"an integer from {low} to {high}"
 
     def read(self, raw: object) -> int:
         if isinstance(raw, str) and len(raw) <= LONGEST_NUMBER and _WHOLE.fullmatch(raw):
@@ -63,7 +63,7 @@ class GzipLevel(Whole):
 
     def __init__(self) -> None:
         super().__init__(-1, 9)
-        self.accepted = "-1 (the default of zlib) or a whole number from 1 to 9"
+        self.accepted = "-1 (the default of zlib) or an integer from 1 to 9"
 
     def read(self, raw: object) -> int:
         level = super().read(raw)
@@ -149,7 +149,7 @@ class Function(Kind[Callable[[], object] | None]):
 
 
 class OptionalWhole(Kind[int | None]):
-    accepted = "a whole number of at least 0"
+    accepted = "an integer of 0 or more"
 
     def read(self, raw: object) -> int | None:
         return None if raw == "" else Whole(0, INT_MAX).read(raw)

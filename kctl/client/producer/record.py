@@ -114,7 +114,7 @@ def check_partition(partition: int) -> None:
     if not isinstance(partition, int) or isinstance(partition, bool):
         raise wrong_type("partition", partition, "an integer")
     if not 0 <= partition <= MOST_PARTITION:
-        raise ValueError(f"partition must be a number of at least 0 with 31 bits, not {partition!r}")
+        raise ValueError(f"partition must be from 0 to {MOST_PARTITION}, not {partition!r}")
 
 
 def checked_timestamp_ms(given: int | datetime) -> int:

@@ -148,14 +148,15 @@ class _Decode:
             last = tag
             size = outer.uvarint()
             if size > outer.left:
-                raise Malformed(f"tag {tag} of {size} bytes, {outer.left} bytes left", start)
+                raise Malformed(f"tagged field {tag} has {size} bytes, but only {outer.left} bytes are left", start)
             if tag not in tagged:
                 result.unknown_tagged_fields[tag] = outer.read(size, "tagged field")
                 continue
             self.reader = Reader(outer.buf, outer.pos, outer.pos + size)
             self.field(result, tagged[tag])
             if self.reader.left:
-                raise Malformed(f"tag {tag} has {self.reader.left} bytes too many", self.reader.pos)
+                text = f"tagged field {tag} has {self.reader.left} unexpected bytes at the end"
+                raise Malformed(text, self.reader.pos)
             outer.pos = self.reader.pos
             self.reader = outer
 

@@ -82,7 +82,7 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
     Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
     """
     if form not in FORMS:
-        raise ConfigError(f"decode {side}={form[:80]!r}: there are {', '.join(FORMS)}", key="decode")
+        raise ConfigError(f"invalid decode {side}={form[:80]!r}: use one of {', '.join(FORMS)}", key="decode")
     try:
         target = parse_target(schema or "topic", side)
     except ValueError as e:

@@ -108,7 +108,7 @@ class ExportFolder:
     def run(self) -> Path:
         """Directory of this run, from which tasks rename their files."""
         if self._run is None:
-            raise FolderError(f"{self.path} has not been taken")
+            raise FolderError(f"internal error: this run has not claimed {self.path}")
         return self._run
 
     def read(self) -> list[Manifest]:

@@ -220,7 +220,7 @@ def check(request: ExportRequest) -> None:
             check_packages()  # the types of columns are types of pyarrow
             continue
         if value not in words:
-            raise ConfigError(f"{name} {value!r}: there are {', '.join(words)}", key=name)
+            raise ConfigError(f"invalid {name} {value!r}: use one of {', '.join(words)}", key=name)
     low, high = LEVELS
     if not low <= request.compression_level <= high:
         raise ConfigError(f"the level of zstd is {low} to {high}, not {request.compression_level}")

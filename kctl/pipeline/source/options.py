@@ -153,7 +153,7 @@ class _Options:
         return _flag(name, self.text(name), default)
 
     def number(self, name: str, default: int) -> int:
-        return self._read(name, default, "a whole number of at least 1", _positive)
+        return self._read(name, default, "an integer of 1 or more", _positive)
 
     def spark_time_ms(self, name: str, default_ms: int) -> int:
         """Return a duration in Spark's format, in which a number without a unit is ms."""
@@ -309,7 +309,7 @@ def _positions(
 ) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
         meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
-        numbers = ", ".join(["numbers of at least 0", *(meanings[position] for position in special)])
+        numbers = ", ".join(["numbers of 0 or more", *(meanings[position] for position in special)])
         text = options.text(option) or ""
         return ConfigError(f'option {option} takes JSON such as {{"topic":{{"0":23}}}}, {numbers}, not {shown(text)}')
 

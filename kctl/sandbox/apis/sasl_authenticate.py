@@ -8,7 +8,7 @@ from kctl.sandbox.call import Call, Handler
 
 def _answer(call: Call, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
     if not call.identity.expects_token:
-        text = "SaslAuthenticate is not expected now"
+        text = "unexpected SaslAuthenticate request: send SaslHandshake first"
         return SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=text)
     try:
         token = call.identity.step(request.auth_bytes)

@@ -186,10 +186,12 @@ def _stale(looks: Looks) -> Iterator[Finding]:
                     Evidence("Metadata", f"leader reported by broker {node_id}", {str(worst): behind[worst].leader_id}),
                     Evidence(
                         "Metadata",
-                        "newest leader epochs in the first sample",
+                        "highest leader epochs in the first sample",
                         by_partition({tp: newest[tp][0] for tp in behind}),
                     ),
-                    Evidence("Metadata", "newest leader in the first sample", {str(worst): newest[worst][1]}),
+                    Evidence(
+                        "Metadata", "leader with the highest epoch in the first sample", {str(worst): newest[worst][1]}
+                    ),
                 ],
             )
 

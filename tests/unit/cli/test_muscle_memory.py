@@ -458,12 +458,12 @@ def test_commands_that_are_suggested_exist() -> None:
         ("-b h:1 -C t", "kctl consume TOPIC"),
         ("topics list -b h:1 --api-timeout 0s", "'--api-timeout': 0 leaves no time for a request"),
         ("topics list -b h:1 --connect-timeout 0ms", "'--connect-timeout': 0 leaves no time"),
-        ("consume t -n x", "'x' is not a whole number."),
+        ("consume t -n x", "'x' is not an integer."),
         ("topics create t -p 0", "0 is not allowed: at least 1."),
         ("sandbox start --nodes 999", "999 is not allowed: from 1 to 250."),
         ("sandbox up --nodes 999", "999 is not allowed: from 1 to 250."),
         ("sandbox tell", "Missing argument 'COMMAND...'."),
-        ("sandbox start --nodes x", "'x' is not a whole number."),
+        ("sandbox start --nodes x", "'x' is not an integer."),
     ],
 )
 def test_mistake_is_named_in_one_line(line: str, named: str) -> None:

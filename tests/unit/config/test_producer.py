@@ -79,6 +79,6 @@ def test_a_partitioner_of_ones_own_cannot_run_here() -> None:
 
 
 def test_levels_have_bounds() -> None:
-    refused("compression.lz4.level takes a whole number from 1 to 17", compression_lz4_level=0)
-    refused("compression.zstd.level takes a whole number from -131072 to 22", compression_zstd_level=23)
+    refused("compression.lz4.level takes an integer from 1 to 17", compression_lz4_level=0)
+    refused("compression.zstd.level takes an integer from -131072 to 22", compression_zstd_level=23)
     refused("compression.gzip.level takes -1", compression_gzip_level=10)

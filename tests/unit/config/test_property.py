@@ -65,15 +65,15 @@ def test_property_value_is_parsed(declared: AnyProperty, raw: object, value: obj
 @pytest.mark.parametrize(
     ("declared", "raw", "error"),
     [
-        (LIMIT, "101", "a.limit.ms takes a whole number from 0 to 100, not '101'"),
-        (LIMIT, -1, "a.limit.ms takes a whole number from 0 to 100, not -1"),
-        (LIMIT, "5s", "a.limit.ms takes a whole number from 0 to 100, not '5s'"),
-        (LIMIT, "1_0", "a.limit.ms takes a whole number from 0 to 100, not '1_0'"),
-        (LIMIT, "٣", "a.limit.ms takes a whole number from 0 to 100, not '٣'"),
-        (LIMIT, True, "a.limit.ms takes a whole number from 0 to 100, not True"),
-        (LIMIT, 1.0, "a.limit.ms takes a whole number from 0 to 100, not 1.0"),
-        (LIMIT, "9" * 1000, "a.limit.ms takes a whole number from 0 to 100, not '" + "9" * 79 + "...'"),
-        (ANY, 2**31, "any takes a whole number of at least -1, not 2147483648"),
+        (LIMIT, "101", "a.limit.ms takes an integer from 0 to 100, not '101'"),
+        (LIMIT, -1, "a.limit.ms takes an integer from 0 to 100, not -1"),
+        (LIMIT, "5s", "a.limit.ms takes an integer from 0 to 100, not '5s'"),
+        (LIMIT, "1_0", "a.limit.ms takes an integer from 0 to 100, not '1_0'"),
+        (LIMIT, "٣", "a.limit.ms takes an integer from 0 to 100, not '٣'"),
+        (LIMIT, True, "a.limit.ms takes an integer from 0 to 100, not True"),
+        (LIMIT, 1.0, "a.limit.ms takes an integer from 0 to 100, not 1.0"),
+        (LIMIT, "9" * 1000, "a.limit.ms takes an integer from 0 to 100, not '" + "9" * 79 + "...'"),
+        (ANY, 2**31, "any takes an integer of -1 or more, not 2147483648"),
         (FLAG, "yes", "a.flag takes true or false, not 'yes'"),
         (FLAG, 1, "a.flag takes true or false, not 1"),
         (COLOUR, "green", "a.colour takes one of red, Blue, not 'green'"),
@@ -83,7 +83,7 @@ def test_property_value_is_parsed(declared: AnyProperty, raw: object, value: obj
         (TEXT, 1, "a.text takes a text, not 1"),
         (NAME, "", "a.name takes a non-empty text, not ''"),
         (PASSWORD, 1234, "a.password takes a text, not the given value"),
-        (GZIP, 0, "a.level takes -1 (the default of zlib) or a whole number from 1 to 9, not 0"),
+        (GZIP, 0, "a.level takes -1 (the default of zlib) or an integer from 1 to 9, not 0"),
     ],
 )
 def test_property_value_out_of_range_or_of_another_type_is_refused(

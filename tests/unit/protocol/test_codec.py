@@ -187,9 +187,9 @@ def test_a_compact_string_is_no_longer_than_an_old_one() -> None:
     [
         ("02 3c00 3c00", "tag 60 after tag 60"),
         ("02 3d00 3c00", "tag 60 after tag 61"),
-        ("01 3c05 00", "tag 60 of 5 bytes, 1 bytes left"),
+        ("01 3c05 00", "tagged field 60 has 5 bytes, but only 1 bytes are left"),
         ("01 ffffffff0700", "tag 2147483647"),
-        ("01 0109 0000000000000007 00", "tag 1 has 1 bytes too many"),
+        ("01 0109 0000000000000007 00", "tagged field 1 has 1 unexpected bytes at the end"),
         ("01 0107 00000000000000", "finalized_features_epoch: int64 of 8 bytes, 7 bytes left"),
         ("ffffffff0f", "varint cut off"),
     ],

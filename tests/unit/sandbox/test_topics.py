@@ -92,7 +92,7 @@ def test_settings_of_topics() -> None:
     settings = topic_settings({"max.message.bytes": "7", "message.timestamp.type": "LogAppendTime"}, cluster)
     assert (settings.max_message_bytes, settings.is_log_append_time) == (7, True)
     assert topic_settings({"retention.ms": "-1"}, cluster).max_message_bytes == 500
-    with pytest.raises(InvalidSetting, match=r"max\.message\.bytes must be a number of at least 0, not '-1'"):
+    with pytest.raises(InvalidSetting, match=r"max\.message\.bytes must be a number of 0 or more, not '-1'"):
         topic_settings({"max.message.bytes": "-1"}, cluster)
 
 

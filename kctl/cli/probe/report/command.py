@@ -38,7 +38,7 @@ def report(
         ),
     ],
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="File for an HTML page of the report.")
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the report to this file, as an HTML page.")
     ] = None,
     cert_warn: CertWarn = CERT_WARN_MS,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 for any finding.")] = False,

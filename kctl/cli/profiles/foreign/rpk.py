@@ -82,7 +82,7 @@ def _choose(document: Mapping[str, Any], name: str, wanted: str | None) -> Mappi
         return next(iter(profiles.values()))
     if chosen not in profiles:
         there = listed(profiles) or "none"
-        raise ConfigError(f"{name}: no profile {str(chosen)[:80]!r}; there are {there}")
+        raise ConfigError(f"{name}: no profile {str(chosen)[:80]!r}: use one of {there}")
     return profiles[str(chosen)]
 
 

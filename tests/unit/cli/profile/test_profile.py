@@ -277,7 +277,7 @@ def test_secrets_that_others_may_read_are_noted_by_every_call(user: User) -> Non
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeout.ms = "soon"\n')
     ended = user.kctl("topics", "list", "-C", "p")
-    assert ended.stderr.startswith("kctl topics: profile p: request.timeout.ms takes a whole number")
+    assert ended.stderr.startswith("kctl topics: profile p: request.timeout.ms takes an integer")
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeot.ms = 1\n')
     ended = user.kctl("topics", "list", "-C", "p")
     assert "profile p: unknown property 'request.timeot.ms': did you mean request.timeout.ms?" in ended.stderr

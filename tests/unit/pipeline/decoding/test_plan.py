@@ -9,7 +9,7 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
 @pytest.mark.parametrize(
     ("form", "schema", "words"),
     [
-        ("csv", None, "decode value='csv': there are auto, avro, protobuf, json-schema"),
+        ("csv", None, "decode value='csv': use one of auto, avro, protobuf, json-schema"),
         ("avro", "id:x", "the value schema 'id:x': 'x' is not a schema id"),
         ("avro", "auto", "must be a single one, not each record's"),
     ],

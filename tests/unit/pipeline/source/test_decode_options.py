@@ -31,7 +31,7 @@ def test_sides_schemas_and_messages() -> None:
     ("given", "words"),
     [
         ({"decode": "avro"}, r"set schema\.registry\.url"),
-        ({"decode": "value=xml"} | URL, "decode value='xml': there are auto, avro"),
+        ({"decode": "value=xml"} | URL, "decode value='xml': use one of auto, avro"),
         ({"decodeschema": "s"}, "option decodeSchema needs option decode"),
         (URL, r"option schema\.registry\.url needs option decode"),
         ({"decode": "value=avro", "decodeschema": "key=s"} | URL, "option decodeSchema has a key part, but option"),

@@ -86,7 +86,7 @@ def test_words_that_yaml_would_make_something_else_of() -> None:
         (b"kafka_api: 1", "f: kafka_api is not a map"),
         (b"name: x", "f: kafka_api.brokers lists no servers"),
         (b"kafka_api: {brokers: ['a b:1']}", "bootstrap.servers takes"),
-        (b"profiles: [{name: a}, {name: b}]\n", "f: no profile 'None'; there are a, b"),
+        (b"profiles: [{name: a}, {name: b}]\n", "f: no profile 'None': use one of a, b"),
         (b"kafka_api: {brokers: [a:1], tls: {key_file: k}}", "f: tls.cert_file is missing"),
         (b"!!python/object/apply:os.system ['true']", "f"),
     ],
