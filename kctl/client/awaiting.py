@@ -101,7 +101,8 @@ def wakes_of(loop: "AbstractEventLoop") -> LoopWakes:
 class LoopWait:
     """Callback of a future that ends a wait in asyncio.
 
-    The waiting task may be cancelled, so the callback alone does not make a failure known to the program.
+    The next flush still reports a failure of the future, because the waiting task may be cancelled before it sees the
+    failure.
     """
 
     __slots__ = ("_wakes", "done")

@@ -1,6 +1,6 @@
 """HttpClient: HTTP requests to schema registries and token endpoints, with the timeouts of a Kafka client.
 
-Bounds time and size of responses. It blocks, so the network thread must not use it.
+Limits the time and size of responses. It blocks, so the network thread must not use it.
 """
 
 import errno
@@ -40,18 +40,18 @@ _PIECE_BYTES = 64 * 1024
 _OVERHEAD_BYTES = 256 * 1024
 """Maximum size of status, headers, and chunk sizes of a response."""
 MOST_ERROR_BYTES = 64 * 1024
-"""Used size of an error's body, for the message."""
+"""Size of an error's body that is used for the message. The rest is dropped."""
 MOST_JSON_VALUES = 2_000_000
-"""Maximum number of values in a document: Python needs about 100 bytes for each."""
+"""Maximum number of values in a document. Python needs about 100 bytes for each value."""
 LEAST_SECRET_CHARS = 3
-"""Least length of secrets that are masked: shorter ones are parts of many words."""
+"""Minimum length of secrets that are masked. Shorter ones are parts of many words."""
 _ESCAPED_SINGLY = '"\\/'
 """Characters that JSON may escape by a backslash."""
 _UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
 
 
 class HttpResponse(NamedTuple):
-    """Response of a server; header names are lower case."""
+    """Response of a server. Header names are lower case."""
 
     status: int
     reason: str
@@ -66,7 +66,7 @@ class HttpLimits(NamedTuple):
 
 
 class PlainLogin(NamedTuple):
-    """Permission of logins over http to other machines, and its property."""
+    """Whether a login may be sent over http to other machines, and the property that allows it."""
 
     setting: str
     is_allowed: bool
@@ -76,7 +76,7 @@ NO_PLAIN_LOGIN = PlainLogin("", is_allowed=False)
 
 
 class Connection(Protocol):
-    """Used part of a socket; calls raise TimeoutError after `settimeout` seconds."""
+    """Socket methods that HttpClient uses. Calls raise TimeoutError after `settimeout` seconds."""
 
     def settimeout(self, value: float) -> None: ...
 
@@ -90,9 +90,10 @@ class Connection(Protocol):
 
 
 class HttpClient:
-    """Client for HTTP servers with one persistent connection each. Not thread-safe.
+    """Client for HTTP servers, with one persistent connection to each. Not thread-safe.
 
-    Args: context: creates the TLS context, for the first https URL.
+    Args:
+        context: creates the TLS context, for the first https URL.
     """
 
     def __init__(
@@ -121,10 +122,11 @@ class HttpClient:
 
         Args:
             url: http or https, without credentials, which belong in `headers`.
-            setting: property of the URL, for hints.
+            setting: Kafka property that contains the URL, for errors.
+            plain_login: whether a login may be sent over http, and the property that allows it.
 
         Raises:
-            ConfigError: invalid URL, or a login over http.
+            ConfigError: the URL is invalid, or a login would be sent over http.
             TransportError: no connection (DNS, refused, TLS, connect timeout), connection lost, or not an HTTP server.
             RequestTimeout, ApiTimeout: no complete response in time.
         """
@@ -143,7 +145,7 @@ class HttpClient:
         return self._exchange(exchange, self._connect(exchange), method, body, headers or {})
 
     def close(self) -> None:
-        """Close all connections, those of running and later requests at their end."""
+        """Close all connections. Connections of current and later requests are closed at the end of the request."""
         self._is_closed = True
         for connection in self._idle.values():
             connection.close()
@@ -272,7 +274,6 @@ class _Exchange:
     def run(
         self, connection: Connection, method: str, body: bytes | None, headers: Mapping[str, str]
     ) -> tuple[HttpResponse, bool]:
-        """Send the request; return the response, and whether the connection can be reused."""
         self.timer.update()
         limit = self.timer.sub(self._limits.request_timeout_ms)
         try:
@@ -348,9 +349,10 @@ class _ResponseTooLarge(Exception):
 
 
 class _Reading(io.RawIOBase):
-    """Receiving side of a connection as a file; reads end at the deadline.
+    """Receiving side of a connection as a file. Reads end at the deadline.
 
-    Args: most_bytes: size limit including headers and framing.
+    Args:
+        most_bytes: size limit including headers and framing.
     """
 
     def __init__(self, connection: Connection, timer: Timer, most_bytes: int, on_received: Callable[[], None]) -> None:
@@ -377,14 +379,20 @@ class _Reading(io.RawIOBase):
 
 
 def read_json(body: bytes) -> Any:
-    """Parse JSON. Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values."""
+    """Parse JSON.
+
+    Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values.
+    """
     if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
         raise ValueError(f"more than {MOST_JSON_VALUES} values")
     return json.loads(body)
 
 
 def http_url(url: str) -> SplitResult:
-    """Return the parts of a URL. Raises: ConfigError: not http or https, or without host."""
+    """Return the parts of a URL.
+
+    Raises: ConfigError: the URL is not http or https, or has no host.
+    """
     try:
         parts = urlsplit(url)
         is_valid = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -396,7 +404,7 @@ def http_url(url: str) -> SplitResult:
 
 
 def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin) -> None:
-    """Raise ConfigError for a login over http to another machine without permission."""
+    """Raise ConfigError if a login would be sent over http to another machine without permission."""
     host = parts.hostname or ""
     try:
         is_local = ip_address(host).is_loopback
@@ -409,7 +417,7 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Mask the login in an error response: some servers repeat it, possibly with JSON escapes."""
+    """Mask the login in an error response, because some servers repeat it, possibly with JSON escapes."""
     scheme, _, given = authorization.partition(" ")
     secrets = [(given or scheme).encode()]  # AWS's containers have tokens without a scheme
     if scheme == "Basic":
@@ -431,7 +439,6 @@ def _as_written(char: str) -> bytes:
 
 
 def _set_timeout(connection: Connection, timer: Timer) -> None:
-    """Let the next call of a connection end at the deadline. Raises: TimeoutError: it is over."""
     timer.update()
     if timer.is_expired:
         raise TimeoutError

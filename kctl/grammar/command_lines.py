@@ -1,6 +1,6 @@
 """Command lines to copy, filled from templates such as `kctl groups describe {group}`.
 
-Names come from brokers, clients, and users; the shell and kctl must pass them on unchanged.
+Names come from brokers, clients, and users, and must reach kctl unchanged through the shell.
 """
 
 import shlex
@@ -17,7 +17,7 @@ class Words(str):
 
 
 def fill_command(template: str, values: Mapping[str, object]) -> str:
-    """Return a command line that a shell and kctl pass on unchanged, whatever the names contain.
+    """Return a command line that passes names to kctl unchanged, whatever characters they contain.
 
     If a name begins with a hyphen, the options precede the names, which follow `--`.
     """
@@ -33,7 +33,7 @@ def fill_command(template: str, values: Mapping[str, object]) -> str:
 
 
 def quoted(word: str) -> str:
-    """Return a word quoted for a POSIX shell, control characters as $'...'."""
+    """Return a word quoted for a POSIX shell, with control characters as $'...'."""
     if word == one_line(word):
         return shlex.quote(word)
     escaped = "".join(

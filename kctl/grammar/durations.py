@@ -17,7 +17,7 @@ _EXAMPLES = "use a form such as 5s, 500ms, or 1m30s"
 def parse_duration_ms(text: str) -> int:
     """Return the milliseconds of a duration such as `1m30s` (units d, h, m, s, ms, the larger first) or `PT1H30M`.
 
-    Raises: ValueError: with the reason and the expected form.
+    Raises: ValueError: the text is not a duration. The message has the expected form.
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:

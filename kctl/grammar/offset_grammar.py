@@ -62,7 +62,8 @@ class OffsetError(ValueError):
 def parse_offset(text: str, wall_ms: int) -> OffsetSpec:
     """Return the offset spec of one -o value.
 
-    Args: wall_ms: the present in milliseconds since the epoch, for `now` and `@-1h`.
+    Args:
+        wall_ms: the present in milliseconds since the epoch, for `now` and `@-1h`.
     Raises: OffsetError: with the reason, the position, and the expected form.
     """
     if len(text) > LONGEST_TEXT:
@@ -191,7 +192,6 @@ class _Parser:
         return max(0, (instant - _EPOCH) // _MILLISECOND)
 
     def _moved(self, match: re.Match[str], after: Position | None) -> int:
-        """Return the time of a duration: before the present, or after the first bound."""
         try:
             duration_ms = parse_duration_ms(match[2])
         except ValueError as e:

@@ -19,7 +19,7 @@ class Anchor(Enum):
 
 
 class Relative(NamedTuple):
-    """Number of offsets after (if negative, before) an anchor, in each partition."""
+    """Position `shift` offsets after an anchor, or before it if negative, in each partition."""
 
     anchor: Anchor
     shift: int = 0
@@ -51,7 +51,7 @@ START, END = Relative(Anchor.START), Relative(Anchor.END)
 
 
 class Range(NamedTuple):
-    """Range of positions; `end` is exclusive, and None means no end."""
+    """Range of positions. `end` is exclusive, and None means no end."""
 
     start: Position = START
     end: Position | None = None
@@ -65,10 +65,10 @@ class OffsetSpec(NamedTuple):
     """Bounds that one `-o` sets, and their partitions.
 
     Attributes:
-        spans: ranges of partition numbers; empty means all partitions.
+        spans: ranges of partition numbers. Empty for all partitions.
         start: None keeps the earlier start.
         end: None keeps the earlier end, or removes it if `is_open`.
-        is_open: the text ends with a colon.
+        is_open: whether the text ends with a colon.
     """
 
     spans: tuple[PartitionSpan, ...] = ()
@@ -91,7 +91,7 @@ class OffsetSpec(NamedTuple):
 
 
 def range_of(specs: Iterable[OffsetSpec], partition: int, default: Range | None = None) -> Range:
-    """Return the range to read from a partition; the last spec that sets a bound applies."""
+    """Return the range to read from a partition. For each bound, the last spec that sets it applies."""
     found = default or Range()
     for spec in specs:
         if spec.is_about(partition):

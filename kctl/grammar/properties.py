@@ -14,12 +14,13 @@ _UNESCAPES = {written: "\\" + letter for letter, written in _ESCAPES.items()}
 def read_properties(source: str | bytes, name: str = "properties") -> dict[str, str]:
     """Return the properties of a file, in file order. If a key is repeated, the last value counts.
 
+    Unlike java.util.Properties.load, reads UTF-8 and rejects an empty key.
+
     Args:
-        source: the content; bytes are UTF-8, or ISO 8859-1 if they are not valid UTF-8.
+        source: the content. Bytes are UTF-8, or ISO 8859-1 if they are not valid UTF-8.
         name: description of the content in errors.
     Raises:
-        ConfigError: a malformed \\u escape or a value without a key, with its line; the content is too large.
-    Source: java.util.Properties.load. Differs: Java reads ISO 8859-1 only and accepts an empty key.
+        ConfigError: a malformed \\u escape or a value without a key, with its line, or the content is too large.
     """
     if len(source) > LARGEST_FILE_BYTES:
         raise ConfigError(
@@ -41,7 +42,6 @@ def read_properties(source: str | bytes, name: str = "properties") -> dict[str, 
 
 
 def write_properties(properties: Mapping[str, str]) -> str:
-    """Return the content of a file with these properties, for `read_properties` and for Java."""
     return "".join(f"{_escape(key, in_key=True)}={_escape(value, in_key=False)}\n" for key, value in properties.items())
 
 
@@ -53,7 +53,6 @@ def _decode(source: bytes) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line number and the joined text of each line, without blank lines and comments."""
     pending: list[str] = []
     first = 0
     for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
@@ -119,7 +118,7 @@ def _four_hex(digits: str) -> int:
 
 
 def _join_surrogates(text: str) -> str:
-    """Join surrogate pairs, such as Java's \\ud83d\\ude00. Raises: ValueError: a lone surrogate."""
+    """Join surrogate pairs, such as Java's \\ud83d\\ude00. Raise ValueError for a lone surrogate."""
     try:
         return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError:

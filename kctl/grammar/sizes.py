@@ -25,7 +25,7 @@ _EXAMPLES = "use a form such as 64MiB, 500kB, or 1GiB"
 def parse_size_bytes(text: str) -> int:
     """Return the bytes of a size such as `64MiB`. Units: B, kB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024).
 
-    Raises: ValueError: with the reason and the expected form.
+    Raises: ValueError: the text is not a size. The message has the expected form.
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:
@@ -65,7 +65,7 @@ def show_size(size_bytes: float) -> str:
 def parse_rate(text: str) -> float:
     """Return the records per second of a rate such as `500/s`, `2.5/s`, or `30/m`.
 
-    Raises: ValueError: not a rate, no unit, or 0.
+    Raises: ValueError: the text is not a rate, has no unit, or is 0.
     """
     match = re.fullmatch(_RATE, text.strip())
     if match is None:

@@ -25,7 +25,7 @@ class TopicWords(NamedTuple):
         return re.compile("|".join([*map(re.escape, self.names), *(f"(?:{p})" for p in self.patterns)]))
 
     def chosen_of(self, topics: Iterable[str]) -> list[str]:
-        """Return the names, followed by the topics that match a pattern, sorted."""
+        """Return the names, followed by the sorted topics that match a pattern."""
         compiled = [re.compile(pattern) for pattern in self.patterns]
         shows_internal = any(pattern.lstrip("^").startswith(INTERNAL) for pattern in self.patterns)
         matching = [
@@ -39,7 +39,7 @@ class TopicWords(NamedTuple):
 def parse_topics(words: Sequence[str]) -> TopicWords:
     """Return the names and patterns of command-line words.
 
-    Raises: ValueError: a word is not a topic name, or the position of an error in a pattern.
+    Raises: ValueError: a word is not a topic name, or a pattern is invalid.
     """
     names, patterns = [], []
     for word in words:
@@ -70,7 +70,7 @@ def _pattern(word: str) -> str:
 def parse_partitions(texts: Iterable[str]) -> list[int]:
     """Return the partition numbers of texts such as `0,2-4`, sorted and without duplicates.
 
-    Raises: ValueError: with the text that is not a number or a range.
+    Raises: ValueError: a text is not a number or a range.
     """
     numbers: dict[int, None] = {}
     for part in (part.strip() for text in texts for part in text.split(",")):

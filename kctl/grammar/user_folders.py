@@ -8,8 +8,11 @@ from pathlib import Path
 def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path | None:
     """Return the kctl directory below a base directory, or None for a user without a home directory.
 
-    Args: variable: environment variable of the base directory. default: base directory relative to the home directory.
-    Source: XDG Base Directory Specification: a relative path in the variable is ignored.
+    As in the XDG Base Directory Specification, a relative path in the variable is ignored.
+
+    Args:
+        variable: environment variable of the base directory.
+        default: base directory relative to the home directory.
     """
     base, home = environ.get(variable, ""), environ.get("HOME", "")
     if os.path.isabs(base):
@@ -18,6 +21,5 @@ def user_folder(environ: Mapping[str, str], variable: str, default: str) -> Path
 
 
 def cache_folder(environ: Mapping[str, str], kind: str) -> Path | None:
-    """Return the cache directory for one kind of data, or None without a home directory."""
     folder = user_folder(environ, "XDG_CACHE_HOME", ".cache")
     return None if folder is None else folder / kind

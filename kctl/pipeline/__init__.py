@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def register(spark: "SparkSession") -> None:
     """Register the data source `kctl` in a session without changing its settings.
 
-    Call it in each thread that writes: it makes the session the active one of the thread, where Spark looks up the
-    sources of writes.
+    Call it in each thread that writes: Spark looks up the sources of writes in the thread's active session, and this
+    function sets that session.
     """
     from kctl.pipeline.source.data_source import KctlDataSource
 

@@ -1,4 +1,4 @@
-"""Pool of idle clients: each Python worker connects once and not for each micro-batch.
+"""Pool of idle clients, so that a Python worker connects once and not for each micro-batch.
 
 Tasks return a client if they succeeded or stopped reading early.
 """
@@ -43,7 +43,7 @@ class ClientPool(Generic[C]):
         return self._idle.pop(_key(properties), None) or make()
 
     def release(self, properties: Properties, client: C) -> None:
-        """Keep a client without pending work. A full pool closes its oldest client."""
+        """Store an idle client. A full pool closes its oldest client."""
         key = _key(properties)
         for extra in [self._idle.pop(key, None), self._oldest() if len(self._idle) >= MOST_IDLE else None]:
             if extra is not None:
@@ -64,4 +64,4 @@ def _key(properties: Properties) -> Key:
 
 TASK_CONSUMERS: "Final[ClientPool[Consumer]]" = ClientPool()
 TASK_PRODUCERS: "Final[ClientPool[Producer]]" = ClientPool()
-"""Clients for the tasks of this worker."""
+"""Idle producers of this worker."""

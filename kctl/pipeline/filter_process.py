@@ -1,7 +1,7 @@
 """FilterProcess: a RecordFilter that evaluates its regular expression and jq program in a child process.
 
-Python cannot interrupt either, so the child sets an alarm (SIGALRM) for each record. It writes one byte for each
-decision, which shows the parent the record that took too long.
+Python can interrupt neither, so the child sets an alarm (SIGALRM) for each record. The child writes one byte for each
+record, so the parent knows which record took too long.
 """
 
 import os
@@ -28,7 +28,7 @@ class FilterProcess:
     """Record filter with a time limit; a context manager.
 
     Args:
-        timeout_ms: maximum time of the expression and the program for one record.
+        timeout_ms: maximum time for one record, of the regular expression and the jq program together.
     """
 
     def __init__(self, wanted: RecordFilter, timeout_ms: int) -> None:
@@ -48,7 +48,9 @@ class FilterProcess:
     def wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the matching records of a batch in order.
 
-        Raises: RecordDataError: the program failed on a record. FilterTimeoutError: the time limit passed.
+        Raises:
+            RecordDataError: the jq program failed on a record.
+            FilterTimeoutError: a record took longer than the time limit.
         """
         batch = self._light.wanted(batch)
         if self._programs == RecordFilter() or not batch.num_rows:
@@ -88,7 +90,7 @@ class FilterProcess:
 
 
 def run() -> None:
-    """Decide the records of standard input until its end; the entry point of the child."""
+    """Write, for each record of standard input, whether it matches. The entry point of the child process."""
     source, sink = sys.stdin.buffer, os.fdopen(1, "wb", buffering=0)
     wanted, timeout_ms = pickle.loads(_read(source))
     while data := _read(source):

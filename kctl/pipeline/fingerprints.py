@@ -1,7 +1,7 @@
 """Fingerprints of records, and tallies that compare the records of two topics.
 
 A fingerprint is a 128-bit BLAKE2b hash of key, value, headers and, if compared, timestamp and offset, each with its
-length. A `Tally` has the sum of fingerprints, regardless of their order, and a polynomial that depends on it.
+length. A `Tally` has the sum of the fingerprints, which ignores their order, and a polynomial, which depends on it.
 """
 
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ class Entry(NamedTuple):
     """A record as a comparison sees it.
 
     Attributes:
-        identity: hash that survives a change: of the offset if compared, otherwise of the key, otherwise of the
-        timestamp.
-        position: value that increases on both sides: the offset or the timestamp, whichever is compared first, or 0.
+        identity: hash that pairs changed records: of the offset if compared, otherwise of the key, otherwise of the
+            timestamp.
+        position: the offset if compared, otherwise the timestamp if compared, otherwise 0. Increases on both sides.
     """
 
     offset: int
@@ -45,7 +45,12 @@ class Entry(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Sums over consecutive records. Without records, the first and last offsets are -1."""
+    """Sums over consecutive records. Without records, the first and last offsets are -1.
+
+    Attributes:
+        total: sum of the fingerprints.
+        order: polynomial of the fingerprints in their order.
+    """
 
     records: int = 0
     total: int = 0
@@ -54,7 +59,7 @@ class Tally(NamedTuple):
     last_offset: int = -1
 
     def then(self, later: "Tally") -> "Tally":
-        """Return the tally of these records followed by later ones."""
+        """Return the tally of this tally's records followed by the records of `later`."""
         if not self.records or not later.records:
             return self if self.records else later
         return Tally(

@@ -1,10 +1,14 @@
-"""GroupSelection: consumer groups that a job copies, keeps or checks. Imports stay few for the command line."""
+"""GroupSelection: consumer groups that a job copies, keeps or checks. Few imports, for the command line."""
 
 from typing import NamedTuple
 
 
 class GroupSelection(NamedTuple):
-    """Selected groups. Attributes: pattern: regular expression of whole names; empty for none."""
+    """Consumer groups, selected by name or by pattern.
+
+    Attributes:
+        pattern: regular expression that matches whole names. An empty string selects no group.
+    """
 
     names: tuple[str, ...] = ()
     pattern: str = ""

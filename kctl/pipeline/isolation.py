@@ -1,7 +1,7 @@
 """Isolation level of each side of a job. No other module of the pipeline sets a level.
 
-A range must be planned and read with one level. Otherwise a reader never reaches an end after an open transaction, or
-misses records.
+Plan and read a range with one level. Otherwise the reader misses records, or waits forever for an end behind an open
+transaction.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,26 +15,30 @@ ReadingProperties = NewType("ReadingProperties", dict[str, object])
 _NAME: Final = "isolation.level"
 _COMMITTED: Final = "read_committed"
 UNCOMMITTED: Final = "read_uncommitted"
-"""Level that returns ends beyond open transactions."""
+"""Level at which end offsets include open transactions."""
 
 
 def as_given(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties of Spark's data source unchanged, with Spark's default of uncommitted."""
+    """Return the properties of Spark's data source unchanged. Kafka's default level applies, as in Spark:
+    read_uncommitted.
+    """
     return ReadingProperties(dict(properties))
 
 
 def of_source(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties for the source of a job, by default committed."""
+    """Return the properties for the source of a job. The default level is read_committed."""
     return ReadingProperties({_NAME: _COMMITTED, **properties})
 
 
 def of_target(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return the properties for a copy: always committed, because it has no aborted records."""
+    """Return the properties for a copy. The level is always read_committed, because a copy has no aborted records."""
     return ReadingProperties({**properties, _NAME: _COMMITTED})
 
 
 def with_open_transactions(properties: Mapping[str, object]) -> ReadingProperties:
-    """Return properties that plan ends beyond open transactions, so that a reader with `of_target` waits for them."""
+    """Return properties that plan ends beyond open transactions. A reader with `of_target` then waits for the
+    transactions.
+    """
     return ReadingProperties({**properties, _NAME: UNCOMMITTED})
 
 

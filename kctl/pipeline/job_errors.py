@@ -56,13 +56,14 @@ _LATE_WORKER = (
     "Timed out while waiting for the Python worker to connect back",
     "CANNOT_OPEN_SOCKET",
 )
-"""Texts of Spark if a worker connects too late, or if Spark no longer listens."""
+"""Messages of Spark if a worker connects too late, or if Spark no longer listens."""
 
 
 def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
-    """Return the error for a worker that started too late, or None for another cause.
+    """Return the error if Spark's text says that a worker started too late, otherwise None.
 
-    Args: log: location of Spark's log, for the hint.
+    Args:
+        log: location of Spark's log, for the hint.
     """
     if not any(words in spark_text for words in _LATE_WORKER):
         return None
@@ -83,7 +84,7 @@ class DiskError(FolderError):
 
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of the system for a full or failing disk."""
+"""Error numbers of a full or failing disk."""
 
 
 def folder_error(path: object, error: OSError, hint: str = "") -> FolderError:
@@ -163,13 +164,13 @@ class FilterTimeoutError(JobError):
 
 
 def reason_of(error: Exception) -> str:
-    """Return why external data is invalid: one short line, safe to print on a terminal."""
+    """Return why external data is invalid, as one short line that is safe to print on a terminal."""
     text = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def listed(names: Iterable[object]) -> str:
-    """Return the first names and the number of others; as `kctl.client.wording.listed`, which the layers forbid."""
+    """Return the first names and the number of further names. The layers forbid `kctl.client.wording.listed`."""
     found = [str(each) for each in names]
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more

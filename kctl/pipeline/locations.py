@@ -46,7 +46,9 @@ Location = Path | StoreUrl | IcebergTable | DeltaTable
 def parse_location(text: str) -> Location:
     """Return the location that a string denotes.
 
-    Raises: ValueError: an unsupported scheme, an empty string, or a URL without a bucket, with credentials or a query.
+    Raises:
+        ValueError: the string is empty, its scheme is unsupported, or the URL has no bucket, has credentials or a
+            query.
     """
     if text == "":
         raise ValueError("an empty path")
@@ -110,5 +112,5 @@ def absolute(place: Path | StoreUrl) -> Path | StoreUrl: ...
 @overload
 def absolute(place: Location) -> Location: ...
 def absolute(place: Location) -> Location:
-    """Return a directory as an absolute path, so that tasks find it; return other locations unchanged."""
+    """Return a directory as an absolute path, so that tasks find it. Return other locations unchanged."""
     return place.absolute() if isinstance(place, Path) else place

@@ -1,4 +1,4 @@
-"""Checks of a Spark master before Spark starts, which reports a missing setting after a minute or never."""
+"""Checks of a Spark master before Spark starts. Spark reports a missing setting after a minute or never."""
 
 import os
 import re
@@ -34,7 +34,9 @@ POD_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 def check_master(options: SessionOptions) -> None:
     """Check the requirements of the master.
 
-    Raises: ConfigError: the master is invalid. SparkSetUpError: a requirement is missing; the hint has the setting.
+    Raises:
+        ConfigError: the master is invalid.
+        SparkSetUpError: a requirement is missing.
     """
     if options.master.startswith("local"):
         python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
@@ -114,7 +116,6 @@ def _refusal(master: str, host: str, port: int) -> str:
 
 
 def _configured(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's properties: defaults file, then $PYSPARK_SUBMIT_ARGS, then properties of the job."""
     found: dict[str, str] = {}
     with suppress(OSError, ConfigError):
         found |= read_properties(_content("spark-defaults.conf"))

@@ -8,7 +8,7 @@ _END_BYTES = 4
 
 
 def packed_parts(column: pa.Array) -> PackedParts:
-    """Return the buffers of a binary or string array without a copy."""
+    """Return the buffers of a binary or string array, without copying them."""
     bitmap, ends, contents = column.buffers()
     first, count = column.offset, len(column)
     if ends is None or ends.size == 0:  # an array without entries may have no ends

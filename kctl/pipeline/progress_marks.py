@@ -1,4 +1,4 @@
-"""Marks: empty files or objects that record the ranges that an import has produced."""
+"""Marks: empty files or objects, each of which records that an import has produced one range."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ from kctl.pipeline.locations import StoreUrl
 
 
 class Marks(Protocol):
-    """Marks of one import. Raises: FolderError, StoreError: from every method."""
+    """Marks of one import, which record the ranges that it has produced.
+
+    Raises: FolderError, StoreError: from every method.
+    """
 
     def prepare(self) -> None: ...
 

@@ -1,7 +1,7 @@
 """RangeFetch: one consumer that fetches ranges of several partitions together and returns them one partition at a time.
 
-Chunks of later partitions are held undecoded; at HELD_BYTES, those partitions are paused. After an error of another
-partition, only the current partition is fetched.
+Chunks of later partitions are held undecoded. If they exceed HELD_BYTES, the consumer pauses those partitions. After an
+error of another partition, it fetches only the current partition.
 """
 
 from collections import deque
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 PREFETCH_BYTES: Final = 16 << 20
-"""Maximum of fetched bytes that are not decoded, plus one response that is arriving."""
+"""Maximum number of fetched bytes that are not decoded yet, excluding one response that is arriving."""
 HELD_BYTES: Final = 8 << 20
-"""Maximum of additional bytes that are held for partitions that are not current."""
+"""Maximum number of bytes held for partitions that are not current, in addition to PREFETCH_BYTES."""
 FETCH_BYTES: Final = 8 << 20
 """Default of max.partition.fetch.bytes.
 
-Fewer and larger responses reduce contention between the two threads of a task that reads one partition: a third less
-CPU for each record than with Kafka's default of 1 MiB.
+Fewer and larger responses reduce contention between the two threads of a task. A task that reads one partition needs a
+third less CPU for each record than with Kafka's default of 1 MiB.
 """
 _OURS: Final = {"auto.offset.reset": "none", "allow.auto.create.topics": "false"}
 _NOT_FOR_READING: Final = ("group.id", "group.instance.id", "enable.auto.commit", "auto.commit.interval.ms")
@@ -40,11 +40,11 @@ class RangeFetch:
 
     Args:
         ranges: at most one for each partition.
-        pool: source of the consumer, and its destination after `release`; None: a new consumer.
+        pool: pool that lends the consumer until `release`. None creates a new consumer.
 
     Attributes:
         api_timeout_ms: default.api.timeout.ms.
-        lost_topics: topics that no longer exist; further ranges of these topics do not wait.
+        lost_topics: topics that no longer exist. Further ranges of these topics do not wait.
     """
 
     def __init__(
@@ -90,14 +90,13 @@ class RangeFetch:
             self._paused = self._paused - resumed
 
     def end(self, tp: TopicPartition, *, is_read: bool) -> None:
-        """Finish the current partition. If it was not read to its end, the remaining records are dropped."""
+        """Finish the current partition, and drop its remaining records."""
         was_left = self._left.pop(tp, None) is not None
         self._held_bytes -= sum(chunk.size_bytes for chunk in self._held.pop(tp, ()))
         if was_left and self._is_begun and not is_read:
             self._consumer.pause([tp])
 
     def find_topic(self, topic: str, timer: Timer) -> None:
-        """Request the metadata of a topic, unless an earlier call succeeded."""
         if topic not in self._found:
             self._consumer.partitions_for(topic, timer.remaining_ms / 1000)
             self._found.add(topic)

@@ -1,4 +1,4 @@
-"""Order in which an export starts its ranges, and the ranges to commit if some are not done."""
+"""Order in which an export starts its ranges, and the ranges that can be committed if some are not done."""
 
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain, zip_longest
@@ -8,7 +8,7 @@ from kctl.pipeline.ranges import OffsetRange
 
 
 def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
-    """Yield the ranges so that neighbors belong to different partitions, which different brokers may lead."""
+    """Yield the ranges in an order that alternates between partitions, because different brokers may lead them."""
     by_partition: dict[TopicPartition, list[OffsetRange]] = {}
     for each in ranges:
         by_partition.setdefault(each.topic_partition, []).append(each)
@@ -17,9 +17,11 @@ def interleaved(ranges: Sequence[OffsetRange]) -> Iterator[OffsetRange]:
 
 
 def without_holes(ranges: Sequence[OffsetRange], done: Container[int]) -> list[int]:
-    """Return the positions of done ranges before the first unfinished range of their partition.
+    """Return the indexes of the done ranges that precede the first unfinished range of their partition.
 
-    Args: done: positions in `ranges`, which are in offset order within each partition.
+    Args:
+        ranges: in offset order within each partition.
+        done: indexes of ranges that are done.
     """
     kept: list[int] = []
     broken: set[TopicPartition] = set()

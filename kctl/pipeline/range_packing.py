@@ -1,8 +1,8 @@
 """Packing of ranges into tasks: a part of a large partition, or many small ranges.
 
-Most tasks fetch their ranges together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read one after
-the other, because a start is known only after its transactional.id has fenced earlier attempts. Files, positions,
-transactions and results stay separate for each range.
+Most tasks fetch their ranges together with one consumer (`range_fetch`). Tasks of `mirror` and `replay` read their
+ranges one after another, because the start is known only after the transactional.id has fenced earlier attempts. Files,
+positions, transactions and results stay separate for each range.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,11 +12,11 @@ from kctl.pipeline.ranges import Cut, OffsetRange
 
 T = TypeVar("T")
 RANGE_BYTES: Final = 64 * 1024 * 1024
-"""Default number of bytes in the log that one task reads, approximately."""
+"""Default size of the log that one task reads, in bytes, approximately."""
 MOST_RANGES: Final = 256
-"""Maximum number of ranges in a task. Bounds the repeated work if a worker dies, and a consumer's assignment."""
+"""Maximum number of ranges in a task. Limits the repeated work if a worker dies, and the assignment of a consumer."""
 TASKS_EACH: Final = 4
-"""Tasks for each parallel slot before ranges share a task, so that the last tasks leave few cores idle."""
+"""Minimum number of tasks for each parallel slot before ranges share a task, so that few cores are idle at the end."""
 
 
 class Packing(NamedTuple):
@@ -24,7 +24,7 @@ class Packing(NamedTuple):
 
     Attributes:
         least_tasks: number of tasks below which ranges do not share a task.
-        most_size: maximum total size of the ranges of a task, in the unit of `size_of`; a single range may be larger.
+        most_size: maximum total size of a task, in the unit of `size_of`. A single range may be larger.
     """
 
     least_tasks: int
@@ -37,7 +37,7 @@ def pack(
 ) -> list[tuple[T, ...]]:
     """Return the items of each task in the given order.
 
-    No task has two items of one partition, because a consumer reads a partition at one position.
+    A task never has two items of one partition, because a consumer reads a partition at one position.
     """
     most_ranges = min(packing.most_ranges, max(1, len(items) // max(1, packing.least_tasks)))
     tasks: list[tuple[T, ...]] = []
@@ -67,5 +67,9 @@ def task_packing(at_once: int, range_bytes: float = RANGE_BYTES) -> Packing:
 
 
 def cut_to(range_bytes: float, bytes_each: float) -> Cut:
-    """Return the cut into ranges of about `range_bytes`. Args: bytes_each: bytes for each offset."""
+    """Return the cut into ranges of about `range_bytes` bytes.
+
+    Args:
+        bytes_each: bytes for each offset.
+    """
     return Cut(max_records=max(1, round(range_bytes / max(1.0, bytes_each))))

@@ -1,7 +1,7 @@
 """RangeReader: the records of one offset range as Arrow batches, prefetched by the client's network thread.
 
 A range is done when the position reaches its end, so compaction, aborted transactions and markers cannot block it.
-Memory is limited to the prefetched data, one chunk in decoding and one batch.
+Memory is limited to the prefetched data, one chunk that is decoded, and one batch.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kctl.pipeline.client_pool import ClientPool
 
 RECREATED_AFTER_MS: Final = 5_000
-"""Time in ms without data after which another topic ID in the metadata is believed: metadata may be stale."""
+"""Time in ms without data before a new topic ID in the metadata counts, because metadata may be stale."""
 LOOKS_BEFORE_SKIPPING: Final = 2
-"""Consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
+"""Number of consecutive checks, RECREATED_AFTER_MS apart, that must miss the topic before its range is skipped."""
 _NO_TOPIC: Final = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -45,17 +45,17 @@ def read_range(
     """Yield the records of the range, in order, in batches of up to 16,384 rows or about 4 MiB.
 
     Args:
-        properties: Kafka properties; default.api.timeout.ms limits the time without data.
-        columns: names of `record_columns.TYPES`, in output order; None: all except headers.
-        fail_on_data_loss: raise an error for missing offsets; otherwise continue with the remaining records, and stop
+        properties: Kafka properties. default.api.timeout.ms limits the time without data.
+        columns: names of `record_columns.TYPES`, in output order. None yields all columns except headers.
+        fail_on_data_loss: raise an error for missing offsets. If False, continue with the remaining records, and stop
             if the topic was deleted or recreated.
         is_exact: use timestamps in milliseconds, because some do not fit into microseconds.
-        pool: source of the consumer, and its destination afterwards; None: a new consumer.
+        pool: pool that lends the consumer. None creates a new consumer.
 
     Raises:
-        ApiTimeout: no data in time; the message has the reason.
+        ApiTimeout: no data arrived in time. The message has the reason.
         InvalidOffsetError: offsets of the range are missing, or the topic was deleted and recreated.
-        CorruptBatchError: raised after the records before the batch.
+        CorruptBatchError: a batch is corrupt. Raised after the records before the batch.
         ConfigError, TransportError, BrokerError: as Consumer.poll_chunk().
     """
     one = read_ranges(
@@ -82,10 +82,10 @@ def read_ranges(
     pool: "ClientPool[Consumer] | None" = None,
     runtime: Runtime | None = None,
 ) -> "Generator[tuple[OffsetRange, Iterator[pa.RecordBatch]]]":
-    """Yield ranges of different partitions in order, each with its batches as from `read_range`.
+    """Yield each range with an iterator of its batches, as from `read_range`.
 
-    The ranges are fetched together. The batches of a range are dropped at the next range. An error of a batch iterator
-    ends the iteration.
+    The ranges belong to different partitions, and are fetched together. Advancing to the next range drops the remaining
+    batches of the previous one. An error in a batch iterator ends the iteration over the ranges.
     """
     fetch = RangeFetch(properties, ranges, pool=pool, runtime=runtime or system_runtime())
     try:
@@ -111,7 +111,6 @@ def read_ranges(
 
 
 def _batches(reader: "RangeReader") -> "Iterator[pa.RecordBatch]":
-    """Yield the batches of a range; on an error, close the shared consumer."""
     try:
         yield from reader
     except GeneratorExit:
@@ -159,7 +158,7 @@ class RangeReader:
         self._fetch.close()
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
-        """Yield the batches. A batch has records of one or more fetches."""
+        """Yield the batches, each with records of one or more fetches."""
         from kctl.pipeline.record_columns import ROWS_PER_BATCH
 
         filling = self._columns.begin()
@@ -215,7 +214,7 @@ class RangeReader:
             timer = Timer(self._clock, self._api_timeout_ms)
 
     def _find_topic(self, timer: Timer) -> None:
-        """Request the topic's metadata. If data loss is allowed, a missing topic is left to the polls that follow."""
+        """Request the topic's metadata. If data loss is allowed, ignore a missing topic; the polls detect it later."""
         try:
             self._fetch.find_topic(self._tp.topic, timer)
         except BrokerError as error:
@@ -225,7 +224,8 @@ class RangeReader:
     def _is_topic_lost(self, timer: Timer) -> bool:
         """Return whether the topic no longer exists, after a poll without data.
 
-        Metadata may be stale, so repeated checks must agree, or the timeout must have passed.
+        Metadata may be stale, so repeated checks must agree, or the timeout must have passed. Returns False if data
+        loss is an error, and raises InvalidOffsetError if the topic was then recreated.
         """
         reason = self._fetch.waiting_for(self._tp)
         is_recreated = reason.kind is WaitKind.RECREATED
@@ -237,7 +237,10 @@ class RangeReader:
         return not self._fails and self._looks_without_topic > 0 and is_sure
 
     def _after_loss(self, position: int, timer: Timer) -> int:
-        """Seek to the first remaining offset and return it."""
+        """Seek to the first remaining offset and return it, or return the range's end if no later offset remains.
+
+        Raises: InvalidOffsetError: data loss is an error.
+        """
         timer.update()
         first = self._fetch.first_offset(self._tp, timer)
         if self._fails:

@@ -32,9 +32,9 @@ class OffsetRange(NamedTuple):
     """Offsets of one partition that a task reads. Contains no secrets and may be logged.
 
     Attributes:
-        start_offset, end_offset: half-open range; offsets may be missing in between.
-        topic_id: as Kafka prints it; empty if the brokers have no IDs. A recreated topic has another ID and is not
-        read.
+        start_offset: first offset.
+        end_offset: offset after the last one. Offsets in between may be missing.
+        topic_id: as Kafka prints it. Empty if the brokers have no IDs. A topic recreated with another ID is not read.
         log_end: end of the whole partition at planning time.
     """
 
@@ -58,7 +58,7 @@ class OffsetRange(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Selected partitions; exactly one attribute is set.
+    """Selected partitions. Exactly one attribute is set.
 
     Attributes:
         topics: all partitions of these topics.
@@ -72,15 +72,14 @@ class Selection(NamedTuple):
 
 
 class RangeBound(NamedTuple):
-    """A position in each partition.
+    """A start or end position in each partition.
 
     Attributes:
-        anywhere: position in every partition; None: use `partitions`.
-        is_time: positions are ms since the epoch and denote the first record at or after that time; otherwise they are
-        offsets, LATEST or EARLIEST.
+        anywhere: position in every partition. None uses `partitions`.
+        is_time: whether a position is a time in ms since the epoch, which denotes the first record at or after it.
+            Otherwise a position is an offset, LATEST or EARLIEST.
         option: name of the user's option, for errors.
-        latest_if_none: with `is_time`, a partition without a record at that time uses its end; otherwise it is an
-        error.
+        latest_if_none: whether a partition without a record at the time uses its end. If False, an error is raised.
     """
 
     anywhere: int | None = None
@@ -109,8 +108,8 @@ class Cut(NamedTuple):
     """Limits for cutting ranges into smaller ones.
 
     Attributes:
-        min_partitions: minimum number of ranges, reached by cutting the larger ones; 0: no minimum.
-        max_records: maximum number of offsets in a range; 0: no limit.
+        min_partitions: minimum number of ranges, reached by cutting the larger ones. 0 means no minimum.
+        max_records: maximum number of offsets in a range. 0 means no limit.
     """
 
     min_partitions: int = 0
@@ -121,7 +120,7 @@ class Planner:
     """Queries for the partitions and offsets of one cluster, within one API timeout; a context manager.
 
     Attributes:
-        topic_ids: ID by topic name, from the last `partitions` call; empty if the brokers have no IDs.
+        topic_ids: dict from topic name to ID, from the last `partitions` call. IDs are empty if the brokers have none.
     """
 
     def __init__(
@@ -147,8 +146,10 @@ class Planner:
     def partitions(self, selection: Selection) -> list[TopicPartition]:
         """Return the selected partitions, sorted by topic and number.
 
-        Raises: BrokerError: a topic does not exist or is not authorized. ConfigError: a partition does not exist.
-        ApiTimeout.
+        Raises:
+            BrokerError: a topic does not exist or is not authorized.
+            ConfigError: a partition does not exist.
+            ApiTimeout: the API timeout passed.
         """
         topics = self._topics(selection)
         self.topic_ids = {}
@@ -181,7 +182,11 @@ class Planner:
         return self._ask(dict.fromkeys(partitions, position), skip_unknown=skip_unknown)
 
     def log_ends(self, points: Mapping[TopicPartition, ResumePoint], ends: Offsets) -> Offsets:
-        """Return the ends against which copies are checked, uncommitted ones if open transactions may hide records."""
+        """Return the ends against which copies are checked.
+
+        For a partition that was copied beyond `ends`, return the read_uncommitted end, because an open transaction may
+        hide its last records.
+        """
         short = [tp for tp, point in points.items() if max(point.offset, point.log_end) > ends[tp]]
         return ends | self._ask(dict.fromkeys(short, LATEST), skip_unknown=True, isolation_level=UNCOMMITTED)
 
@@ -199,7 +204,7 @@ class Planner:
         Args:
             latest: end of each partition.
         Raises:
-            ConfigError: a required time has no record, or the partitions of the bound differ.
+            ConfigError: a required time has no record, or the bound names other partitions.
         """
         positions = place.of_each(partitions)
         if place.is_time:
@@ -241,12 +246,12 @@ def plan_ranges(
     """Return the ranges to read, cut for tasks.
 
     Args:
-        properties: Kafka properties with `bootstrap.servers`; default.api.timeout.ms limits the whole call.
-        fail_on_data_loss: raise an error for bounds outside the log; otherwise move them into the log.
-        keep_empty: without a cut, return empty ranges for partitions without offsets.
+        properties: Kafka properties with `bootstrap.servers`. default.api.timeout.ms limits the whole call.
+        fail_on_data_loss: raise an error for bounds outside the log. If False, move the bounds into the log.
+        keep_empty: if `cut` is None, also return empty ranges.
 
     Raises:
-        ConfigError: a property is invalid, or a partition does not exist or has no bound.
+        ConfigError: a property is invalid, a partition does not exist or has no bound, or a start is behind its end.
         InvalidOffsetError: a bound is outside the log.
         ApiTimeout, TransportError, BrokerError: a query failed.
     """
@@ -268,7 +273,9 @@ def plan_ranges(
 
 
 def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, *, strict: bool) -> int:
-    """Return the offset, or the nearest offset of the partition."""
+    """Return the offset if it is inside the log, otherwise the log's nearest offset. If `strict`, raise
+    InvalidOffsetError.
+    """
     if first <= offset <= end:
         return offset
     if strict:
@@ -281,8 +288,8 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
 def cut_ranges(ranges: Iterable[OffsetRange], cut: Cut) -> list[OffsetRange]:
     """Return the nonempty ranges, in order, cut into pieces of nearly equal size.
 
-    Source: Spark's Kafka connector, which cuts to `max_records` first and then in proportion to size until there are
-    about `min_partitions`. Differs: never fewer than `min_partitions` while offsets last.
+    Spark's Kafka connector likewise cuts to `max_records` first, and then in proportion to size into about
+    `min_partitions` ranges. Unlike Spark, never returns fewer than `min_partitions` if there are enough offsets.
     """
     left = [each for each in ranges if each.size > 0]
     if cut.max_records > 0:

@@ -16,7 +16,7 @@ from kctl.client.records import Columns, FilledParts
 
 ROWS_PER_BATCH: Final = 16_384
 BYTES_PER_BATCH: Final = 4 << 20
-"""Size after which a batch ends, as ROWS_PER_BATCH."""
+"""Size in bytes at which a batch ends. It also ends at ROWS_PER_BATCH rows."""
 
 HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -31,11 +31,11 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "timestampType": pa.int32(),
     "headers": HEADERS,
 }
-"""All columns, in the order of Spark's connector; every column is nullable."""
+"""Type of each column, in the order of Spark's connector. Every column is nullable."""
 EXACT: Final = pa.timestamp("ms", "UTC")
 """Type of timestamps that are copied to another topic or compared."""
 REASON: Final = "reason"
-"""Additional column in tables of undecodable records: the error."""
+"""Column with the error, in tables of undecodable records."""
 COLUMN_NAMES: Final = tuple(TYPES)
 DEFAULT_COLUMNS: Final = tuple(name for name in TYPES if name != "headers")
 _US_PER_MS: Final = pa.scalar(1000, pa.int64())
@@ -86,7 +86,7 @@ class RecordColumns:
         )
 
     def batch(self, columns: Columns) -> pa.RecordBatch:
-        """Return the columns as one batch; raise CorruptBatchError if a timestamp does not fit into microseconds."""
+        """Return the columns as one batch. Raise CorruptBatchError if a timestamp does not fit into microseconds."""
         arrays = [self._array(name, columns) for name in self._names]
         if not arrays:  # only the number of rows is requested
             return pa.RecordBatch.from_struct_array(pa.nulls(columns.count, pa.struct([])))
@@ -150,7 +150,7 @@ def _numbers(column: bytearray) -> pa.Array:
 
 
 def _headers(columns: Columns) -> pa.Array:
-    """Return the headers column; a record without headers has null, as in Spark's connector."""
+    """Return the headers column. As in Spark's connector, a record without headers has null."""
     names: list[str] = []
     values: list[bytes | None] = []
     starts: list[int | None] = []
@@ -166,5 +166,4 @@ def _headers(columns: Columns) -> pa.Array:
 
 
 def _readable(name: str) -> str:
-    """Return a header's name with invalid UTF-8 replaced, as Java does."""
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

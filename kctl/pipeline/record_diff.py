@@ -1,8 +1,8 @@
 """RecordDiff: differences between the records of a source and a target partition, in one pass with bounded memory.
 
-Both sides are read in parallel at about equal `position`, so gaps do not separate them. A record waits for an equal one
-on the other side while at most `window` others wait. Equal records are matched in order, so the target may repeat
-records as often as the source.
+Both sides are read in parallel at about equal `Entry.position`, so gaps do not separate them. A record waits for an
+equal record of the other side until more than `window` records wait. Equal records are matched in order, so the target
+may repeat records as often as the source.
 """
 
 from collections import OrderedDict, deque
@@ -12,14 +12,14 @@ from typing import NamedTuple
 from kctl.pipeline.fingerprints import Entry
 
 WINDOW = 30_000
-"""Records that wait on each side; at worst 145 MB, if all wait and as many have waited without a match."""
+"""Maximum number of waiting records on each side. The worst case needs 145 MB."""
 MOST_SAMPLES = 10
 """Maximum number of samples of each kind."""
 KINDS = ("missing", "changed", "duplicate", "reordered", "extra", "behind")
 
 
 class Sample(NamedTuple):
-    """One record that differs; an offset is None if that side does not have the record."""
+    """One record that differs. An offset is None if that side does not have the record."""
 
     kind: str
     source_offset: int | None
@@ -27,12 +27,15 @@ class Sample(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Numbers of differing records by kind.
+    """Number of differing records of each kind.
 
     Attributes:
-        missing: only in the source. changed: records with equal identity but different content.
-        duplicate: more often in the target. reordered: matched records in a different order.
-        extra: only in the target. behind: missing at the end of the target.
+        missing: only in the source.
+        changed: records with equal identity but different content.
+        duplicate: more often in the target than in the source.
+        reordered: matched records in a different order.
+        extra: only in the target.
+        behind: missing at the end of the target.
     """
 
     missing: int = 0
@@ -51,7 +54,9 @@ class Differences(NamedTuple):
 class _Waiting:
     """A record without a match so far.
 
-    Attributes: place: number of earlier records on its side. was_met: an equal target record was matched.
+    Attributes:
+        place: number of earlier records on its side.
+        was_met: whether an equal target record was matched before.
     """
 
     __slots__ = ("entry", "place", "was_met")
@@ -63,7 +68,7 @@ class _Waiting:
 
 
 class _Side:
-    """Unmatched records of one side, oldest first: waiting by fingerprint, later alone by identity."""
+    """Unmatched records of one side: recent ones by fingerprint, and records that stopped waiting by identity."""
 
     def __init__(self) -> None:
         self.places = 0
@@ -95,7 +100,9 @@ class _Side:
         return one
 
     def evict(self, most: int) -> Iterator[_Waiting]:
-        """Remove the oldest waiting records above the limit, and matched ones if too many are queued."""
+        """Remove and yield the oldest waiting records above the limit, and drop matched records if the queue is too
+        long.
+        """
         while self._waiting > most or len(self._oldest) > 2 * most + 1:
             one = self._oldest.popleft()
             same = self.by_fingerprint.get(one.entry.fingerprint)
@@ -160,7 +167,7 @@ class RecordDiff:
         )
 
     def _is_source_next(self, ours: Entry, theirs: Entry) -> bool:
-        """Return whether the source is behind, by the highest position so far, because times can decrease."""
+        """Return whether to read the source next. Uses the highest position so far, because timestamps can decrease."""
         source = max(ours.position, self._source.furthest)
         target = max(theirs.position, self._target.furthest)
         return source < target or (source == target and self._source.places <= self._target.places)
@@ -194,7 +201,7 @@ class RecordDiff:
             self._count("reordered", source, target)
 
     def _give_up(self, most: int) -> None:
-        """Stop waiting above the limit. Unmatched records of equal identity count as changed."""
+        """Stop waiting for the oldest records above the limit. Unmatched records of equal identity count as changed."""
         self._evict(most)
         for one in self._source.forget_alone(most):
             is_behind = self._target_ended and one.place > self._last_source

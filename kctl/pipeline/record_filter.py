@@ -19,14 +19,14 @@ COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "headers
 
 
 class RecordFilter(NamedTuple):
-    """Conditions of a record; all must hold.
+    """Conditions that a record must meet, all of them.
 
     Attributes:
         since_ms, until_ms: half-open range of timestamps, in ms since the epoch.
-        key: regular expression to find in the key; records without a key do not match.
-        headers: pairs of header name and value; None for any value.
+        key: regular expression to find in the key. Records without a key do not match.
+        headers: pairs of header name and value. The value None matches any value.
         jq: program for records in the format of `consume --output jsonl`. Its first result must exist and be neither
-        false nor null, as with `select`.
+            false nor null, as with `select`.
     """
 
     since_ms: int | None = None
@@ -36,9 +36,11 @@ class RecordFilter(NamedTuple):
     jq: str | None = None
 
     def check(self) -> None:
-        """Validate the expression and the program.
+        """Validate the regular expression, the headers and the jq program.
 
-        Raises: ConfigError: one of them is invalid. LibraryMissingError: jq is not installed.
+        Raises:
+            ConfigError: one of them is invalid or not UTF-8.
+            LibraryMissingError: jq is not installed.
         """
         if self.key is not None:
             if not _is_unicode(self.key):
@@ -69,7 +71,10 @@ class RecordFilter(NamedTuple):
         return batch
 
     def decisions(self, batch: pa.RecordBatch) -> Iterator[bool]:
-        """Yield for each record whether its key matches and the program selects it. Raises: RecordDataError."""
+        """Yield for each record whether its key matches and the jq program selects it.
+
+        Raises: RecordDataError: the jq program failed.
+        """
         found = None if self.key is None else re.compile(self.key.encode()).search
         program = None if self.jq is None else _program(self.jq)
         keys = batch.column("key").to_pylist()
@@ -128,7 +133,7 @@ def _times_ms(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return whether a command-line argument was valid UTF-8; Python decodes other bytes as surrogates."""
+    """Return whether a command-line argument was valid UTF-8. Python decodes other bytes as surrogates."""
     return not any("\ud800" <= each <= "\udfff" for each in text)
 
 

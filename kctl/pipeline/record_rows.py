@@ -19,7 +19,7 @@ _TO_MS: Final = pc.CastOptions(target_type=pa.timestamp("ms"), allow_time_trunca
 
 
 class RecordRows(NamedTuple):
-    """Columns of records with one entry for each row; None if no row has an entry."""
+    """Columns of records with one entry for each row. A column is None if no row has an entry."""
 
     values: Sequence[bytes | None]
     keys: Sequence[bytes | None] | None
@@ -28,7 +28,7 @@ class RecordRows(NamedTuple):
 
 
 class RowDestination(NamedTuple):
-    """Destination of rows; with `partition` None, the producer chooses the partition."""
+    """Destination of rows. If `partition` is None, the producer chooses the partition."""
 
     topic: str
     partition: int | None
@@ -55,9 +55,11 @@ def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[RowDe
 
     Rows with and without a partition keep their relative order, because a key may choose the partition of another row.
 
-    Args: topic: topic of all rows; None: use the column `topic`.
+    Args:
+        topic: topic of all rows. None uses the column `topic`.
 
-    Raises: ConfigError: the topic is missing, or the topic or partition column has an invalid type.
+    Raises:
+        ConfigError: the topic is missing, or the topic or partition column has an invalid type.
     """
     if not batch.num_rows:
         return
@@ -77,7 +79,6 @@ def place_rows(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[RowDe
 
 
 def _stretches(partitions: pa.Array) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive rows that all have a partition or all have none."""
     starts = [next(rows)[0] for _, rows in groupby(enumerate(partitions.is_null().to_pylist()), lambda row: row[1])]
     yield from pairwise([*starts, len(partitions)])
 
@@ -90,7 +91,6 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, p
 
 
 def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.RecordBatch]]:
-    """Yield the rows by the value of a column without nulls; the order of rows is kept."""
     column = batch.column(name)
     bounds = pc.min_max(column)
     if bounds["min"] == bounds["max"]:

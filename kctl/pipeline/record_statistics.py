@@ -1,8 +1,8 @@
 """RecordStatistics: counts, sizes, keys, timestamps and schema IDs of consecutive records.
 
-The number of distinct keys is estimated with HyperLogLog over Kafka's murmur2 (about 2 % error up to some 100 million
-keys). Counts of frequent keys are lower bounds, and a key that is rare in every batch may be missing. Source: Flajolet,
-Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts.
+HyperLogLog over Kafka's murmur2 estimates the number of distinct keys, with an error of about 2 % up to some 100
+million keys. Counts of frequent keys are lower bounds, and a key that is rare in every batch may be missing. Source:
+Flajolet, Fusy, Gandouet, Meunier: HyperLogLog (2007), with its correction of small counts.
 """
 
 import math
@@ -26,7 +26,7 @@ _KEPT_KEYS: Final = 1000
 _KEYS_OF_BATCH: Final = 100
 MOST_SCHEMAS: Final = 100
 LONGEST_KEY: Final = 64
-"""Bytes of a key that are kept; longer keys with equal prefixes count as one key."""
+"""Number of bytes of a key that are kept. Longer keys with equal prefixes count as one key."""
 _ID_BYTES: Final = 5
 """Size of the prefix in Confluent's format: a zero byte and the big-endian schema id."""
 
@@ -59,12 +59,13 @@ class RecordStatistics(NamedTuple):
 
     Attributes:
         first_offset, last_offset: -1 without records.
-        null_keys, null_values: records without a key or without a value.
-        key_bytes, value_bytes: total sizes. max_value_bytes: size of the largest value.
-        value_sizes: records by bit length of the value size; 11 means 1,024 to 2,047 bytes.
-        first_timestamp_ms, last_timestamp_ms: minimum and maximum; None without timestamps.
-        timestamp_of_first_ms, timestamp_of_last_ms: of the first and the last record, for `unordered` in `then`.
-        unordered: records with an earlier timestamp than the record before.
+        null_keys, null_values: number of records without a key or without a value.
+        key_bytes, value_bytes: total sizes.
+        max_value_bytes: size of the largest value.
+        value_sizes: dict from bit length of the value size to record count. Bit length 11 means 1,024 to 2,047 bytes.
+        first_timestamp_ms, last_timestamp_ms: minimum and maximum. None without timestamps.
+        timestamp_of_first_ms, timestamp_of_last_ms: timestamps of the first and the last record, for `then`.
+        unordered: number of records with an earlier timestamp than the previous record.
     """
 
     records: int = 0
@@ -86,7 +87,7 @@ class RecordStatistics(NamedTuple):
     schema_ids: Mapping[int, int] = {}
 
     def then(self, later: "RecordStatistics") -> "RecordStatistics":
-        """Return the statistics of these records followed by later ones of the same partition."""
+        """Return the statistics of these records followed by the records of `later`, of the same partition."""
         if not self.records or not later.records:
             return self if self.records else later
         last, first = self.timestamp_of_last_ms, later.timestamp_of_first_ms
@@ -99,7 +100,9 @@ class RecordStatistics(NamedTuple):
         )
 
     def beside(self, other: "RecordStatistics") -> "RecordStatistics":
-        """Return the statistics of these records and records of another partition, without offsets."""
+        """Return the statistics of these records and of records of another partition, without offsets and their
+        timestamps.
+        """
         return RecordStatistics(
             records=self.records + other.records,
             null_keys=self.null_keys + other.null_keys,
@@ -117,7 +120,7 @@ class RecordStatistics(NamedTuple):
         )
 
     def value_bytes_at(self, share: float) -> int | None:
-        """Return the size, to the next power of two, that a share of values does not exceed; None without values."""
+        """Return the size that a share of values does not exceed, up to a power of two. Return None without values."""
         left = share * sum(self.value_sizes.values())
         for bits, count in sorted(self.value_sizes.items()):
             left -= count
@@ -205,7 +208,6 @@ def _most(counts: dict[Any, int], most: int) -> dict[Any, int]:
 
 
 def _kept(counts: dict[bytes, int]) -> dict[bytes, int]:
-    """Return counts of keys, without the rarest keys if there are twice as many as to keep."""
     return counts if len(counts) < 2 * _KEPT_KEYS else _most(counts, _KEPT_KEYS)
 
 

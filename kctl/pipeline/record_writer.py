@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 MOST_NAMED: Final = 5
 """Maximum number of partitions in an error message."""
 BYTES_PER_CALL: Final = 2 << 20
-"""Approximate bytes for the producer in one call, which max.block.ms limits."""
+"""Approximate size of the rows of one `send` call, in bytes. max.block.ms limits each call."""
 BATCH_BYTES: Final = 256 << 10
-"""Default of batch.size: large batches cost brokers less, and rows arrive in large numbers."""
+"""Default of batch.size. Large batches cost brokers less, and rows arrive in large numbers."""
 LARGEST_RECORD_BYTES: Final = 32 << 20
-"""Default of max.request.size for copied records: the default of buffer.memory."""
+"""Default of max.request.size for copied records, equal to the default of buffer.memory."""
 
 
 LOOK_AT_SINK_MS: Final = 5_000
@@ -62,10 +62,10 @@ class RecordWriter:
     """Sender of Arrow batches; a context manager that leaves no requests pending.
 
     Args:
-        properties: producer properties; max.block.ms and delivery.timeout.ms limit it.
-        topic: topic of all rows; None: use the column `topic`.
+        properties: producer properties. max.block.ms and delivery.timeout.ms limit the writer.
+        topic: topic of all rows. None uses the column `topic`.
         with_timestamps: use the times of the column `timestamp` that are not null.
-        pool: source of the producer, and its destination after all rows are acknowledged; None: a new producer.
+        pool: pool that lends the producer until all rows are acknowledged. None creates a new producer.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class RecordWriter:
             self._producer.close(0)
 
     def write(self, batch: "pa.RecordBatch") -> None:
-        """Send every row to the producer.
+        """Pass every row to the producer.
 
         Raises:
             ConfigError: a column has an invalid type or value.
-            PartialWriteError: earlier rows were not delivered; the error covers all rows.
+            PartialWriteError: earlier rows were not delivered. The error covers all rows.
             KafkaError: nothing was sent, and nothing can be sent.
         """
         from kctl.pipeline.record_rows import place_rows, record_rows
@@ -145,7 +145,6 @@ class RecordWriter:
         return counts.records_delivered - before.records_delivered
 
     def _is_flushed(self) -> bool:
-        """Wait up to LOOK_AT_SINK_MS, and return whether all rows are acknowledged or failed."""
         try:
             self._producer.flush(LOOK_AT_SINK_MS / 1000)
         except FlushTimeout:
@@ -167,12 +166,10 @@ class RecordWriter:
             return 0
 
     def _account(self, error: KafkaError | None) -> KafkaError:
-        """Close the producer, and return the error with the delivery result if any rows were sent.
+        """Close the producer. Return the error with the delivery result if any rows were sent, otherwise the error as
+        is.
 
-        A failed producer does not return to the pool, so undelivered rows belong to this writer.
-
-        Args:
-            error: None for the error of the first failed row.
+        A failed producer does not return to the pool, so the undelivered rows belong to this writer.
         """
         result = self._producer.close(0)
         result = result._replace(delivered=result.delivered - self._before.records_delivered)
@@ -190,10 +187,10 @@ def write_batches(
     pool: "ClientPool[Producer] | None" = None,
     runtime: Runtime | None = None,
 ) -> int:
-    """Send every row of the batches, and return their number when all are acknowledged.
+    """Send every row of the batches, and return the number of rows when all are acknowledged.
 
     Args:
-        batches: with the columns of `record_rows`; the producer fills nulls.
+        batches: batches with the columns of `record_rows`. The producer fills nulls.
     """
     with RecordWriter(properties, topic, with_timestamps=with_timestamps, pool=pool, runtime=runtime) as writer:
         for batch in batches:
@@ -202,11 +199,12 @@ def write_batches(
 
 
 def writing_properties(properties: Properties) -> dict[str, object]:
-    """Return producer properties with large batches and the limit of a call as delivery.timeout.ms.
+    """Return producer properties with large batches, and with the API timeout as delivery.timeout.ms.
 
     Java's default of two minutes would exceed a shorter API timeout. A given delivery.timeout.ms is kept.
 
-    Raises: ConfigError: linger.ms is given and leaves no time to send.
+    Raises:
+        ConfigError: linger.ms is given and leaves no time to send.
     """
     wanted = dict(properties)
     config = ProducerConfig.parse(wanted)
@@ -221,7 +219,7 @@ def writing_properties(properties: Properties) -> dict[str, object]:
 
 
 def copying_properties(properties: Properties) -> dict[str, object]:
-    """Return producer properties for records that a cluster has accepted: the target's topics limit their size."""
+    """Return producer properties for records that a cluster has accepted. Only the target's topics limit their size."""
     return {"max.request.size": LARGEST_RECORD_BYTES, **properties}
 
 

@@ -40,7 +40,7 @@ _REFERRING = SECRET_NAMES | {_URLS}
 
 
 def is_secret(name: str, value: object) -> bool:
-    """Return whether a value is a secret, by the property's name or as a registry URL with a user or token."""
+    """Return whether a value is a secret: the property is in SECRET_NAMES, or a registry URL has a user or token."""
     return name in SECRET_NAMES or (name == _URLS and _USER_IN_URL.search(str(value)) is not None)
 
 
@@ -62,7 +62,8 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
 def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
     """Pass plain secrets to tasks of a local master in environment variables, which exist until the context ends.
 
-    A running Spark session does not see them. Yields: the properties with references instead of secrets.
+    Yields the properties with references instead of secrets. A Spark session that is already active does not see the
+    variables.
     """
     made: dict[str, str] = {}
     referring = dict(properties)
@@ -82,7 +83,8 @@ def lent(properties: Mapping[str, object]) -> Iterator[dict[str, object]]:
 def resolve(properties: Mapping[str, object]) -> dict[str, object]:
     """Return the properties with references replaced by their secrets.
 
-    Raises: ConfigError: a variable, file or property does not exist. The message has the reference, never a secret.
+    Raises:
+        ConfigError: a variable, file or property does not exist. The message has the reference, never a secret.
     """
     return {
         name: _look_up(name, value) if name in _REFERRING and isinstance(value, str) else value

@@ -10,12 +10,12 @@ NO_LOG_END: Final = -1
 
 
 class ResumePoint(NamedTuple):
-    """Next offset of a partition, and the log that it belongs to.
+    """Next offset of a partition, and the log that the offset belongs to.
 
     Attributes:
-        topic_id: of the topic that was copied last, as Kafka prints it; empty if unknown.
+        topic_id: ID of the topic that was copied last, as Kafka prints it. Empty if unknown.
         log_end: end of the partition at the last check.
-        newest_ms: largest timestamp of the copied records; None if unknown.
+        newest_ms: largest timestamp of the copied records. None if unknown.
     """
 
     offset: int = 0
@@ -26,7 +26,9 @@ class ResumePoint(NamedTuple):
     def problem(self, topic: str, partition: int, topic_id: str, end: int) -> str:
         """Return why the partition is not the one that was copied, or an empty string.
 
-        Args: topic_id: ID of the existing topic; empty if unknown. end: current end of the partition.
+        Args:
+            topic_id: ID of the existing topic. Empty if unknown.
+            end: current end of the partition.
         """
         if self.topic_id and topic_id:
             if self.topic_id != topic_id:

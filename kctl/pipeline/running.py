@@ -1,7 +1,8 @@
 """Execution of a job's tasks on Spark, watched from the caller's thread and stopped by Ctrl-C or the first error.
 
-Client errors return as data, because Spark would repeat a task that raises, with the full timeouts; so it repeats a
-task only if its worker died. Daemon threads call the JVM, so that the main thread can handle signals.
+Tasks return client errors as data, because Spark would repeat a task that raises, with the full timeouts. Spark
+therefore repeats a task only if its worker died. Daemon threads call the JVM, so that the main thread can handle
+signals.
 """
 
 import itertools
@@ -30,7 +31,7 @@ TICK_S = 0.1
 TRACK_EVERY_MS = 1000
 """Interval in ms of queries for Spark's task counts, which take 10 ms."""
 CANCEL_S = 5.0
-"""Time in s for cancelled tasks to end; they need 0.1 to 0.3 s. Closing the JVM ends the rest."""
+"""Time in s for cancelled tasks to end. They need 0.1 to 0.3 s. Closing the JVM ends later ones."""
 
 _round_numbers = itertools.count(1)
 
@@ -39,7 +40,7 @@ class Attempt(NamedTuple):
     """Attempt at an item.
 
     Attributes:
-        number: 0 for the first attempt; higher after a worker died.
+        number: 0 for the first attempt. Spark counts up after a worker died.
         task_id: unique within a session, for names of temporary files.
     """
 
@@ -52,10 +53,10 @@ class JobProgress(NamedTuple):
 
     Attributes:
         phase: `starting Spark`, `planning`, or a phase of the job.
-        tasks_done, tasks_active, tasks: of the current round; `tasks` is 0 while unknown.
-        lost_tasks: attempts that failed with their worker and were repeated.
-        records: over all rounds.
-        lag: records between the progress and the last known end; None if unknown.
+        tasks_done, tasks_active, tasks: task counts of the current round. `tasks` is 0 while unknown.
+        lost_tasks: number of attempts that failed with their worker and were repeated.
+        records: number of processed records over all rounds.
+        lag: number of records between the progress and the last known end. None if unknown.
     """
 
     phase: str
@@ -81,7 +82,11 @@ class Done(NamedTuple, Generic[Result]):
 
 
 class TaskFailure(NamedTuple):
-    """Error of an item; `position` is its position in the input."""
+    """Error of an item.
+
+    Attributes:
+        position: index of the item in the input.
+    """
 
     position: int
     error: KafkaError
@@ -91,7 +96,7 @@ class RoundResult(NamedTuple, Generic[Result]):
     """Outcome of a round.
 
     Attributes:
-        results: by position of the item, including results of a round that failed.
+        results: dict from index of the item to result. Includes results of a round that failed.
         failures: errors that stopped the round, in order of arrival.
     """
 
@@ -109,7 +114,10 @@ class RoundResult(NamedTuple, Generic[Result]):
 def start_planning(
     session: Session | None, options: SessionOptions | None, on_progress: OnProgress = ignore_progress
 ) -> SessionOptions:
-    """Report that a job plans, and return the options for its session."""
+    """Report the phase `planning`, and return the options for the job's session.
+
+    Raises: SparkMissingError: the job needs its own session, and Spark is not installed.
+    """
     if session is None:
         check_installed()
     on_progress(JobProgress("planning"))
@@ -122,7 +130,9 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
 
     Spark's log is kept after an error of Spark, or if the options have a path for it.
 
-    Raises: SparkMissingError, SparkSetUpError, ConfigError; errors of the body.
+    Raises:
+        SparkMissingError, SparkSetUpError, ConfigError: Spark cannot start.
+        Exception: any error of the body.
     """
     check_installed()
     check_master(options)
@@ -182,8 +192,9 @@ def watch(
     """Execute an action in a daemon thread, and return its result or raise its error.
 
     Args:
-        tick: called in this thread every `TICK_S`; an exception of `tick` stops the action as a signal does.
-        cancel: called if this thread is interrupted; the action then has `CANCEL_S` to end before it is abandoned.
+        tick: called in the caller's thread every `TICK_S`. An exception of `tick` interrupts the caller, as a signal
+            does.
+        cancel: called if the caller is interrupted. The action then has `CANCEL_S` to end before it is abandoned.
     """
     done = threading.Event()
     outcome: list[T] = []
@@ -216,7 +227,7 @@ def watch(
 
 
 class _Stopped(Exception):
-    """Cancels the remaining tasks after an error."""
+    """Raised in the watching thread to cancel the remaining tasks after an error."""
 
 
 def run_tasks(
@@ -235,22 +246,24 @@ def run_tasks(
 
     Args:
         name: name of the Spark job in its log.
-        items: data that is pickled to the tasks: references, never secrets.
+        items: data that Spark pickles for the tasks. May contain references to secrets, never secrets.
         work: a function of a module that the workers can import.
-        on_done, on_tick: called in this thread, with each result on arrival and ten times a second.
+        on_done: called in the caller's thread with the index and result of each item on arrival.
+        on_tick: called in the caller's thread with the task counts, ten times a second.
 
-    Raises: SparkFailedError: workers died repeatedly, or the work raised an unexpected error.
+    Raises:
+        SparkFailedError: workers died repeatedly, or the work raised an unexpected error.
     """
     return run_split(session, name, _unsplit(items, work), on_done=on_done, on_tick=on_tick, clock=clock)
 
 
 class Split(NamedTuple, Generic[Item, Result]):
-    """Tasks with several results each; results are numbered across all tasks.
+    """Tasks with several results each. Results are numbered across all tasks.
 
     Attributes:
         counts: number of results of each item.
         work: a function of a module that the workers can import, which yields the results. Results before an error
-        count; results of a worker that died do not.
+            count. Results of a worker that died do not count.
     """
 
     items: Sequence[Item]
@@ -267,7 +280,7 @@ def run_split(
     on_tick: Callable[["TaskCounts"], None] | None = None,
     clock: Clock | None = None,
 ) -> RoundResult[Result]:
-    """Execute tasks as `run_tasks` does; positions count results instead of items."""
+    """Execute tasks as `run_tasks` does. Indexes count results instead of items."""
     if not split.items:
         return RoundResult({}, [])
     watcher = _Watcher(session, name, split, on_done, on_tick, clock or SystemClock())
@@ -284,7 +297,7 @@ def run_split(
 
 
 class TaskCounts(NamedTuple):
-    """Task counts of a round; `active` and `failed` come from Spark."""
+    """Task counts of a round. `active` and `failed` come from Spark."""
 
     done: int
     active: int
@@ -304,7 +317,7 @@ def run_counted(
     """Execute the work as `run_tasks` does, report the progress, and return the results in the order of the items.
 
     Args:
-        size_of: records of an item: its offsets, or 1.
+        size_of: returns the number of records of an item, for the progress.
     """
     sizes = [size_of(item) for item in items]
     return run_split_counted(session, name, phase, _unsplit(items, work), sizes, on_progress)
@@ -321,7 +334,7 @@ def run_split_counted(
     """Execute tasks as `run_counted` does.
 
     Args:
-        sizes: records of each result.
+        sizes: number of records of each result.
     """
     total, done = sum(sizes), 0
 
@@ -364,7 +377,9 @@ class _Watcher(Generic[Item, Result]):
         self.failures: list[TaskFailure] = []
 
     def act(self) -> list[Done[Result]]:
-        """Execute the round in a separate thread, because Spark's job group belongs to the thread."""
+        """Execute the round and return its results. Call it in a separate thread, because Spark's job group belongs to
+        the thread.
+        """
         context = self._context
         context.setJobGroup(self._group, self._name, interruptOnCancel=True)
         split = self._split
@@ -372,7 +387,6 @@ class _Watcher(Generic[Item, Result]):
         return context.parallelize(numbered, len(numbered)).mapPartitions(_Task(split.work, self._reports)).collect()
 
     def tick(self) -> None:
-        """Process new results; raise _Stopped after an error."""
         reports: list[Done[Result]] = self._reports.value
         new = reports[self._taken :]
         self._taken += len(new)
@@ -463,7 +477,7 @@ def _reports_param() -> Any:
     from pyspark.accumulators import AccumulatorParam
 
     class Reports(AccumulatorParam[list[Any]]):
-        """Growing lists, merged from the workers into the driver."""
+        """Accumulator that merges the lists of the workers into one list in the driver."""
 
         def zero(self, value: list[Any]) -> list[Any]:  # noqa: ARG002 - Spark's signature
             return []
@@ -480,7 +494,7 @@ _NO_JVM = (
     "Answer from Java side is empty",
     "Error while sending or receiving",
 )
-"""Messages of py4j without a connection to Java."""
+"""Messages of py4j if the connection to Java is lost."""
 
 
 def _is_of_gateway(error: Exception) -> bool:
@@ -488,7 +502,7 @@ def _is_of_gateway(error: Exception) -> bool:
 
 
 def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
-    """Return a one-line error for an exception of Spark; Spark's log has the trace."""
+    """Return a one-line error for an exception of Spark. Spark's log has the traceback."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     where = f"its log: {log_path}" if log_path is not None else ""
@@ -512,7 +526,6 @@ def _told(lines: Sequence[str], word: str) -> str:
 
 
 def _is_python_error(line: str) -> bool:
-    """Return whether a line is the last line of a Python traceback and not a Java exception."""
     name = line.partition(":")[0]
     return (
         name.replace("_", "").replace(".", "").isalnum()

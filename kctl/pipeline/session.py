@@ -29,7 +29,7 @@ LOCAL_MASTER = "local[*]"
 CLUSTER_TASKS = 8
 """Assumed number of parallel tasks if a cluster's number is unknown."""
 LOCAL_ATTEMPTS = 4
-"""Default of a cluster (spark.task.maxFailures)."""
+"""Attempts of a local task, equal to Spark's default on a cluster (spark.task.maxFailures)."""
 INSTALL = "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
 """Spark's default expression, extended by Kafka's names for secrets."""
@@ -58,8 +58,8 @@ class SessionOptions(NamedTuple):
     Attributes:
         master: `local[*]`, `local[N]`, `spark://host:port`, `yarn`, or `k8s://URL`.
         properties: Spark properties, which override kctl's defaults.
-        log_path: path of Spark's log; None for a temporary file, which is kept only after an error.
-        worker_python: interpreter of the workers; None for $PYSPARK_PYTHON, or the current interpreter.
+        log_path: path of Spark's log. None uses a temporary file, which is kept only after an error.
+        worker_python: interpreter of the workers. None uses $PYSPARK_PYTHON, or the current interpreter.
     """
 
     master: str = LOCAL_MASTER
@@ -69,7 +69,7 @@ class SessionOptions(NamedTuple):
 
 
 class Session:
-    """A running Spark, created by `open_session` or, for an existing session, by `session_over`."""
+    """A Spark context that jobs use, from `open_session` or, for an existing Spark session, from `session_over`."""
 
     def __init__(self, context: "SparkContext", log_path: Path | None, *, is_local: bool) -> None:
         self.context = context
@@ -88,7 +88,9 @@ class Session:
 
 
 def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
-    """Return the number of parallel tasks of a session, or the expected number with these options."""
+    """Return the number of parallel tasks of a session. Without a session, return the number expected with these
+    options.
+    """
     if session is not None:
         return session.parallelism
     local = re.fullmatch(r"local(?:\[(\d{1,9}|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
@@ -100,7 +102,9 @@ def tasks_at_once(session: Session | None, options: SessionOptions | None) -> in
 def session_over(spark: "SparkSession") -> Session:
     """Return a Session around a user's Spark session, which kctl does not stop.
 
-    Raises: ConfigError: speculation is enabled. SparkSetUpError: it is a Spark Connect session.
+    Raises:
+        ConfigError: speculation is enabled.
+        SparkSetUpError: the session is a Spark Connect session.
     """
     if not hasattr(spark, "_jsc") and not hasattr(spark, "_sc"):
         raise SparkSetUpError("jobs need a classic Spark session, not Spark Connect", "the data source works with both")
@@ -110,7 +114,9 @@ def session_over(spark: "SparkSession") -> Session:
 
 
 def check_packages(*modules: str) -> None:
-    """Raise SparkMissingError, with an install command, if a package is missing; by default, any package of jobs."""
+    """Raise SparkMissingError, with an install command, if a module is missing. Without arguments, check pyspark and
+    pyarrow.
+    """
     for module in modules or ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
             raise SparkMissingError(f"jobs need {module}, which is not installed", INSTALL)
@@ -128,7 +134,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     """Return the properties of a session.
 
     Args:
-        version: version of PySpark; unsupported properties are omitted.
+        version: version of PySpark. Properties that it does not support are omitted.
     """
     ours = {
         "spark.app.name": name,
@@ -151,7 +157,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
 
 
 def with_attempts(master: str) -> str:
-    """Return a local master with task attempts: by default, Spark does not repeat a local task whose worker died."""
+    """Return a local master with LOCAL_ATTEMPTS. By default, Spark does not repeat a local task whose worker died."""
     local = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
     return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
@@ -163,7 +169,7 @@ def _refuse(properties: Mapping[str, str]) -> None:
 
 
 class Gateway:
-    """JVM of a session, which can be stopped at any time."""
+    """JVM of a session, which another thread can stop at any time."""
 
     def __init__(self) -> None:
         self._process: SparkProcess | None = None
@@ -172,9 +178,9 @@ class Gateway:
         self._starting = threading.Lock()
 
     def launch(self, options: SessionOptions, name: str, folder: Path, log: IO[bytes], log_path: Path) -> Session:
-        """Start the JVM and return the session. Blocks for seconds; call it in a thread that may be abandoned.
+        """Start the JVM and return the session. Blocks for seconds, so call it in a thread that may be abandoned.
 
-        Raises: ConfigError, SparkSetUpError.
+        Raises: ConfigError, SparkSetUpError, SparkMissingError.
         """
         import pyspark
         from pyspark import SparkConf, SparkContext
@@ -209,7 +215,7 @@ class Gateway:
         return Session(self._context, log_path, is_local=options.master.startswith("local"))
 
     def close(self) -> None:
-        """Stop the session within `STOP_S`, otherwise kill the JVM. The workers end with the JVM."""
+        """Stop the session within `STOP_S`, and then the JVM. The workers end with the JVM."""
         with self._starting:  # wait for a starting process, and prevent others
             self._is_ending = True
         context = self._context
@@ -239,7 +245,6 @@ def _stop(context: "SparkContext") -> None:
 
 
 def _forget_gateway() -> None:
-    """Reset PySpark, so that a later session starts another JVM."""
     from pyspark import SparkContext
 
     with SparkContext._lock:
@@ -254,7 +259,6 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _places(options: SessionOptions, folder: Path, version: tuple[int, ...]) -> dict[str, str]:
-    """Return properties that put Spark's temporary files into the session's directory."""
     places = {"spark.local.dir": str(folder)}
     is_short = len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER
     if version >= (4, 1) and is_short and options.master.startswith("local"):

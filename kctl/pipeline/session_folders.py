@@ -1,6 +1,7 @@
-"""Directories of Spark sessions, with the removal of directories whose owner was killed.
+"""Directories of Spark sessions, and the removal of directories whose owner was killed.
 
-The owner holds a kernel lock on its directory, which ends with the process in any case.
+The owner holds a kernel lock on its directory. The kernel releases the lock when the process ends, even if it is
+killed.
 """
 
 import os
@@ -21,7 +22,7 @@ _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """Create a private directory that is removed with the context. Abandoned directories are removed first."""
+    """Create a private directory, and remove it when the context ends. Remove abandoned directories first."""
     remove_abandoned(Path(tempfile.gettempdir()))
     folder, lock = _locked_folder()
     try:
@@ -32,9 +33,9 @@ def session_folder() -> Iterator[Path]:
 
 
 def log_beside(folder: Path) -> Path:
-    """Create a log file next to a directory, readable by its owner only, and return its path.
+    """Create a log file next to a directory, readable only by its owner, and return its path.
 
-    The log can outlive its directory, because users see its path.
+    The log can outlive the directory, because users see its path.
     """
     path = _log_of(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -44,7 +45,7 @@ def log_beside(folder: Path) -> Path:
 def remove_abandoned(where: Path) -> list[Path]:
     """Remove session directories of dead processes, with their logs, and return the directories.
 
-    Directories of other users, or without lock support, stay.
+    Directories of other users, and directories on file systems without locks, stay.
     """
     removed = []
     try:
@@ -75,7 +76,7 @@ def _remove_if_abandoned(folder: Path) -> bool:
 
 
 def _locked_folder() -> tuple[Path, int]:
-    """Return a new directory and its lock's descriptor, which child processes do not inherit."""
+    """Return a new directory and the descriptor of its lock, which child processes do not inherit."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):  # another session's start removed it before it was locked

@@ -26,7 +26,8 @@ _NOT_SHIPPED = ("__pycache__",)
 class PythonDescription(NamedTuple):
     """Properties of a Python environment that must be equal on the driver and the workers.
 
-    Attributes: compiled: whether the compiled record codec is in use.
+    Attributes:
+        compiled: whether the compiled record codec is in use.
     """
 
     host: str
@@ -73,7 +74,7 @@ def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
 
 
 def write_archive(path: Path) -> int:
-    """Write the archive and return the number of files in it."""
+    """Write the archive, and return the number of its files."""
     count = 0
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
         for source, name in _files():

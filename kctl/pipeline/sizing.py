@@ -1,6 +1,6 @@
-"""Bytes for each offset, measured by one fetch of the largest range of each topic, because Kafka reports only offsets.
+"""Average bytes for each offset of a topic, because Kafka reports only offsets.
 
-The fetch shows before Spark starts that the brokers deliver records.
+One fetch of the largest range of each topic measures it, and shows before Spark starts that brokers deliver records.
 """
 
 from collections.abc import Sequence

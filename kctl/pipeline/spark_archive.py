@@ -1,8 +1,9 @@
 """Cache of the archives from which Spark's Python processes import.
 
 Spark invalidates Python's import caches before each task. Python up to 3.12 then reads the archive's directory again
-for every package: 5 ms for each of a dozen readings of `pyspark.zip`, and 20 ms for Spark's core jar. Removed finders
-would return with the next import of a missing module, so the finders stay and ignore the invalidation.
+for every package: 5 ms for each of a dozen readings of `pyspark.zip`, and 20 ms for Spark's core jar. Removing the
+finders does not help, because the next import of a missing module adds them again. So the finders ignore the
+invalidation.
 """
 
 import os
@@ -17,8 +18,7 @@ _CORE: Final = "spark-core_"
 def keep_spark_archive() -> int:
     """Make the finders of Spark's archives ignore invalidation, and return the number of changed finders.
 
-    Call this in each task and each planning process; it takes effect from the next call on. Other archives may change,
-    and are read again.
+    Call it in each task and each planning process. Finders of other archives are unchanged, because those may change.
     """
     loaders = [getattr(sys.modules.get(name), "__loader__", None) for name in ("pyspark", "py4j")]
     archives = [loader.archive for loader in loaders if isinstance(loader, zipimporter)]

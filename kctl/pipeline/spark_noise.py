@@ -17,11 +17,11 @@ SPARK = frozenset({"pyspark", "py4j"})
 IMPORTED = SPARK | {"pandas", "numpy", "pyarrow"}
 """PySpark and its dependencies, whose warnings do not help users of kctl."""
 _CALLERS = frozenset({"threading.py", "socketserver.py"})
-"""Modules between the start of a thread and its own code."""
+"""Modules whose frames precede a thread's own code in a traceback."""
 
 
 class _PrintedByPy4j(logging.Filter):
-    """Filter that moves py4j's records from the root logger to Spark's log, and drops them after a session."""
+    """Filter that moves py4j's records from the root logger to the session's log. Without a session, it drops them."""
 
     log: IO[bytes] | None = None
 
@@ -71,7 +71,7 @@ def noise_to(log: IO[bytes]) -> Iterator[None]:
 
 
 def send_accumulator_errors(context: "SparkContext", log: IO[bytes]) -> None:
-    """Write errors of a context's accumulator server to the log; it fails when the JVM exits."""
+    """Write errors of a context's accumulator server to the log. The server fails when the JVM exits."""
     server: Any = getattr(context, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: _write(log, traceback.format_exc())
@@ -82,7 +82,7 @@ def _is_in(filename: str, packages: frozenset[str]) -> bool:
 
 
 def _is_of_spark(trace: TracebackType | None) -> bool:
-    """Return whether a thread's first own frame is in Spark's packages. Other threads may call Spark."""
+    """Return whether a thread's code starts in Spark's packages."""
     for frame, _ in traceback.walk_tb(trace):
         path = Path(frame.f_code.co_filename)
         if path.name not in _CALLERS:

@@ -1,6 +1,6 @@
-"""JVM of a session as a child process that can be stopped while it starts.
+"""JVM of a session, as a child process that can be stopped while it starts.
 
-PySpark would return its own JVM only after it responds, and leave a directory with a secret behind if killed.
+PySpark's own function returns only after the JVM responds. If it is killed before, it leaves a directory with a secret.
 SparkProcess keeps the secret in the session's directory until PySpark connects.
 """
 
@@ -22,10 +22,15 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 class SparkProcess:
-    """JVM that listens to this process and exits with it, at the end of its standard input."""
+    """JVM that listens to this process, and exits when its standard input ends, which this process holds."""
 
     def __init__(self, properties: Mapping[str, str], folder: Path, log: IO[bytes]) -> None:
-        """Start the JVM. Args: folder: a private directory; log: destination of its output."""
+        """Start the JVM.
+
+        Args:
+            folder: a private directory.
+            log: destination of the JVM's output.
+        """
         from pyspark.find_spark_home import _find_spark_home
 
         self._told = folder / "gateway"
@@ -46,7 +51,9 @@ class SparkProcess:
     def gateway(self) -> Any:
         """Return PySpark's gateway when the JVM responds.
 
-        Raises: OSError: the JVM exited before. Also raises PySpark's connection errors.
+        Raises:
+            OSError: the JVM exited first.
+            Exception: PySpark cannot connect to the JVM.
         """
         from pyspark.java_gateway import launch_gateway
 
@@ -70,7 +77,7 @@ class SparkProcess:
             pause.wait(_LOOK_S)
 
     def end(self) -> None:
-        """Stop the JVM. After `gateway` it has `END_S` to exit; otherwise it is killed immediately."""
+        """Stop the JVM. After `gateway`, the JVM has `END_S` to exit. Otherwise it is killed immediately."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         if self._is_taken:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 ReportWait = Callable[[str], AbstractContextManager[None]]
-"""Takes the state of a request, such as `s3://bucket/x: no response`; the context lasts as long as the request."""
+"""Function of the state of a request, such as `s3://bucket/x: no response`, that returns a context for the request."""
 
 _report: ContextVar[ReportWait] = ContextVar("report", default=lambda _what: nullcontext())
 

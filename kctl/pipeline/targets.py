@@ -1,4 +1,4 @@
-"""Target: destination of an export for its driver. RoundPlace: destination of the tasks of one round.
+"""Target: destination of an export, for the driver. RoundPlace: destination of the tasks of one round.
 
 A directory commits with renames and links, an object store with conditional writes, and a table with its format. See
 docs/decisions/0019-targets-commit-rounds.md.
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 class FileKind(NamedTuple):
     """Kind of files that a round writes: `layout` and `format` of the export.
 
-    Attributes: compression_level: of zstd. file_bytes: size at which a new file starts; 0: one file for each range and
-    directory.
+    Attributes:
+        compression_level: level of zstd.
+        file_bytes: size at which a new file starts. 0 writes one file for each range and directory.
     """
 
     layout: str
@@ -41,7 +42,7 @@ class FileKind(NamedTuple):
 
 
 class RangeWriter(Protocol):
-    """Writer of the files of one range; a context manager that removes them unless `finish` is called."""
+    """Writer of the files of one range; a context manager that removes the files unless `finish` is called."""
 
     @property
     def records(self) -> int: ...
@@ -61,7 +62,7 @@ class RangeWriter(Protocol):
 
 
 class RoundPlace(Protocol):
-    """Destination of the tasks of one round, without secrets because it is pickled to them."""
+    """Destination of the tasks of one round. Contains no secrets, because Spark pickles it for the tasks."""
 
     def open(self, name: "RangeName", attempt: int) -> RangeWriter: ...
 
@@ -69,7 +70,8 @@ class RoundPlace(Protocol):
 class Target(Protocol):
     """Destination of an export.
 
-    Attributes: last_number: number of the newest round that was read or committed; 0 without rounds.
+    Attributes:
+        last_number: number of the newest round that was read or committed. 0 without rounds.
 
     Raises: FolderError, ExportDataError, StoreError: from every method.
     """
@@ -87,18 +89,19 @@ class Target(Protocol):
         ...
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` without side effects."""
+        """Raise the errors that `claim` would raise, without side effects."""
         ...
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
         """Start writing: complete or remove the remains of earlier runs, and read the list of rounds.
 
-        Args: takes_over: False if there is nothing to write; then another active run may continue.
+        Args:
+            takes_over: False if this run will write nothing. Another active run may then continue.
         """
         ...
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> dict[tuple[str, int], ResumePoint]:
-        """Return the position of each exported (topic, partition), at least of the wanted ones."""
+        """Return a dict from exported (topic, partition) to its position, with at least the wanted ones."""
         ...
 
     def begin(self, number: int, kind: FileKind) -> RoundPlace:
@@ -112,11 +115,11 @@ class Target(Protocol):
         facts: ClusterFacts = NO_FACTS,
         ended: Sequence[RoundPlace] | None = None,
     ) -> object:
-        """Add ranges written in places of this run to the export, all or none.
+        """Add ranges that this run wrote to the export, either all of them or none.
 
         Args:
             facts: cluster facts to store with the export.
-            ended: places in which no task writes; None: all places.
+            ended: places in which no task writes. None means all places.
         """
         ...
 
@@ -155,7 +158,7 @@ class FolderTarget(ExportFolder):
 
 
 def limits_of(location: Location, kind: FileKind, policy: str) -> TargetLimits:
-    """Return the limits of values in files of a kind at a location."""
+    """Return the values that files of this kind can hold at a location, and the policy for other values."""
     limits = TargetLimits(policy, is_exact=kind.format == "json", layout=kind.layout)
     if isinstance(location, IcebergTable) and kind.layout in ("date", "hour"):
         return limits._replace(first_ms=YEAR_1_MS, end_ms=YEAR_10000_MS)
@@ -192,7 +195,7 @@ def files_of(location: Location, properties: Mapping[str, object]) -> Path | Sto
 
 
 def read_export(location: Location, properties: Mapping[str, object]) -> list[Manifest]:
-    """Return the manifests of an export in order; empty without an export."""
+    """Return the manifests of an export in order, or an empty list if there is no export."""
     if isinstance(location, Path):
         return read_manifests(location)
     if not isinstance(location, StoreUrl):
@@ -204,14 +207,14 @@ def read_export(location: Location, properties: Mapping[str, object]) -> list[Ma
 
 
 def facts_in(location: Location, properties: Mapping[str, object]) -> ClusterFacts:
-    """Return the cluster facts of an export, including an export with compacted files. Args, raises: as `files_of`."""
+    """Return the cluster facts of an export, even if its files were compacted. Args, raises: as `read_export`."""
     if isinstance(location, Path | StoreUrl):
         return newest_facts(each.facts for each in read_export(location, properties))
     return _table(location, StoreTimeouts.of(properties)).carried_facts()
 
 
 def exported_ranges(location: Location, topic: str, properties: Mapping[str, object]) -> list[ExportedRange]:
-    """Return the exported ranges of a topic in order; raise ConfigError if the export does not have the topic."""
+    """Return the exported ranges of a topic in order. Raise ConfigError if the export does not have the topic."""
     manifests = read_raw_export(location, properties)
     ranges = sorted(each for manifest in manifests for each in manifest.ranges)
     topics = {each.topic for each in ranges} | newest_facts(manifest.facts for manifest in manifests).topics.keys()

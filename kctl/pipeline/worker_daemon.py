@@ -1,4 +1,4 @@
-"""Spark daemon of Python workers that imports the modules of kctl's tasks before it forks workers.
+"""Daemon from which Spark forks its Python workers, with the modules of kctl's tasks already imported.
 
 Set `spark.python.daemon.module=kctl.pipeline.worker_daemon` before the session starts. Spark starts a new worker after
 each read that stops early, as with `limit`, and after an idle minute.
@@ -31,7 +31,6 @@ _OF_TASKS: Final = (
 
 
 def load() -> None:
-    """Import the modules of tasks, and keep Spark's archives in each forked process."""
     for name in (*_OF_SPARK, *_OF_TASKS):
         import_module(name)
     os.register_at_fork(after_in_child=keep_spark_archive)

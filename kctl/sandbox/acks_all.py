@@ -1,7 +1,7 @@
 """Produce requests with acks=all that wait for the in-sync replicas. Source: DelayedProduce.
 
-Since KIP-966 the high watermark stops while too few replicas are in sync, so these requests mostly fail with
-REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
+Since KIP-966, the high watermark does not advance while too few replicas are in sync, so these requests mostly fail
+with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Replicating(NamedTuple):
     end_offset: int
 
     def is_over(self) -> bool:
-        """Set the error of a failed batch, and return whether the outcome is known."""
+        """Return whether the outcome is known. If the batch failed, set the error in the response."""
         partition = self.partition
         if partition.leader_id != self.node_id:
             self.refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)

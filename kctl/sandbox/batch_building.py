@@ -63,7 +63,7 @@ def kept_batch(header: BatchHeader, records: Sequence[tuple[int, int, bytes]], d
     """Return a compacted batch of records with the offsets and producer of the header.
 
     Args:
-        records: offset delta, timestamp, and content of each record; may be empty.
+        records: offset delta, timestamp, and content of each record. May be empty.
         delete_horizon_ms: time from which tombstones may be removed, or None.
     """
     kept = header._replace(records_count=len(records))

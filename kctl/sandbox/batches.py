@@ -121,7 +121,7 @@ def _check_content(header: BatchHeader) -> None:
 
 
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:
-    """Return the batch as stored, with offset, leader epoch, and, unless None, `append_time_ms`."""
+    """Return the batch as stored, with the offset and leader epoch, and with `append_time_ms` unless it is None."""
     batch = bytearray(records)
     struct.pack_into(">q", batch, 0, base_offset)
     struct.pack_into(">i", batch, LENGTH_STARTS_AT, leader_epoch)

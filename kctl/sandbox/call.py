@@ -1,6 +1,6 @@
 """Pending requests, and the handlers of APIs.
 
-Handlers return the response, or None and later call `Call.answer`.
+Handlers return the response, or return None and complete the call later.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class Call:
         self._answer = answer
 
     def answer(self, response: Response | None) -> None:
-        """Complete the call with `response`; None sends nothing."""
+        """Complete the call with a response. None sends nothing."""
         self._answer(response)
 
     def abandon(self) -> None:
@@ -78,7 +78,6 @@ class Call:
             self.node.quotas.charge(limit, size_bytes, self.cluster.scheduler.now_ms())
 
     def _limit(self, quota: Quota) -> Limit | None:
-        """Return the node's limit for the client, otherwise the cluster's client quota."""
         user, client_id = self.identity.user or ANONYMOUS, self.client_id or ""
         own = self.node.quotas.limit_of(quota, client_id)
         if own is not None:
@@ -101,7 +100,11 @@ class Call:
 
 
 class Handler(NamedTuple, Generic[Q]):
-    """Handler of an API. `advertised_from` is the lowest version in ApiVersions, if lower than `first`."""
+    """Handler of an API for the versions from `first` to `last`.
+
+    Attributes:
+        advertised_from: lowest version in ApiVersions, if lower than `first`.
+    """
 
     request: type[Q]
     first: int
@@ -111,7 +114,7 @@ class Handler(NamedTuple, Generic[Q]):
 
 
 def epoch_error(partition: Partition, epoch_of_client: int) -> ErrorCode:
-    """Return the error for the leader epoch of a client; -1 skips the check (KIP-320)."""
+    """Return the error for the leader epoch that a client sent. -1 skips the check (KIP-320)."""
     if epoch_of_client == -1 or epoch_of_client == partition.leader_epoch:
         return ErrorCode.NONE
     if epoch_of_client < partition.leader_epoch:

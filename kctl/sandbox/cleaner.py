@@ -1,7 +1,7 @@
 """Schedule of compaction and retention. An idle cluster has no timer.
 
-Differs: Kafka checks logs every log.cleaner.backoff.ms and log.retention.check.interval.ms, the sandbox only after a
-batch is stored.
+Kafka checks logs every log.cleaner.backoff.ms and log.retention.check.interval.ms. Unlike Kafka, the sandbox checks
+only after a batch is stored.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ class Cleaner:
         partition.log.when_stored = lambda: self.look(partition)
 
     def look(self, partition: Partition) -> None:
-        """Schedule the cleanup that the log needs."""
+        """Schedule the compaction and retention that the log needs."""
         settings, log = partition.log.settings, partition.log
         if (
             settings.is_compacted
@@ -52,7 +52,6 @@ class Cleaner:
             self._later(self._cluster.settings.log_cleaner_backoff_ms, partition)
 
     def _expire_later(self, partition: Partition) -> None:
-        """Schedule retention for the first check after the oldest segment expires."""
         every_ms = max(1, self._cluster.settings.log_retention_check_interval_ms)
         due_ms = next_due_ms(partition.log, self._cluster.scheduler.wall_ms()) or 0
         self._expiring.add(partition)

@@ -31,7 +31,7 @@ from kctl.sandbox.transactions.coordinator import Transactions
 from kctl.sandbox.uuids import stable_uuid
 
 MAX_PARTITIONS = 10_000
-"""Maximum partitions of a topic. Bounds the memory that a request can allocate."""
+"""Maximum number of partitions of a topic. Limits the memory that a request can allocate."""
 
 
 class TopicRefused(Exception):
@@ -113,9 +113,10 @@ class Cluster:
 
     @property
     def forwarding_id(self) -> int:
-        """Node ID of the controller in Metadata and DescribeCluster. In KRaft, any broker forwards requests.
+        """Node ID that Metadata and DescribeCluster show as the controller. In KRaft, it is a broker that forwards
+        requests.
 
-        The last registered node without a fault, seldom the quorum leader.
+        The sandbox uses the last registered node without a fault, which is seldom the quorum leader.
         """
         live = [each.node_id for each in self.nodes.values() if each.state.is_listed and not each.faults.active]
         return live[-1] if live else next(iter(self.nodes))
@@ -132,9 +133,10 @@ class Cluster:
         assignment: Sequence[Sequence[int]] | None = None,
         validate_only: bool = False,
     ) -> Topic:
-        """Create a topic and return it; a count of -1 uses the cluster's default.
+        """Create a topic and return it. A count of -1 uses the cluster's default.
 
-        Args: assignment: node IDs of each partition, leader first; determines both counts.
+        Args:
+            assignment: node IDs of each partition, leader first. Overrides both counts.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -176,7 +178,11 @@ class Cluster:
     def add_partitions(
         self, name: str, count: int, assignment: Sequence[Sequence[int]] | None = None, *, validate_only: bool = False
     ) -> None:
-        """Increase the partitions of a topic to `count`; `assignment` has the node IDs of each new one."""
+        """Increase the partition count of a topic to `count`.
+
+        Args:
+            assignment: node IDs of each new partition, leader first.
+        """
         topic = self.topics.get(name)
         if topic is None:
             raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic {name!r} does not exist.")
@@ -263,7 +269,7 @@ class Cluster:
         return None if found is None else found.partitions.get(index)
 
     def move_leader(self, topic: str, index: int, node_id: int, end_offset: int | None = None) -> None:
-        """Move the leader of a partition, with a new leader epoch; see `Partition.elect`."""
+        """Elect another leader of a partition, with a new leader epoch; see `Partition.elect`."""
         node = self.nodes[node_id]
         partition = self.topics[topic].partitions[index]
         partition.elect(node.node_id, end_offset)

@@ -24,7 +24,7 @@ class Aborted(NamedTuple):
 
 
 class Due(NamedTuple):
-    """Part of a log that can be compacted."""
+    """Part of a log that can be compacted, and whether it is large or old enough to be compacted now."""
 
     first_dirty_offset: int
     until_offset: int
@@ -34,7 +34,7 @@ class Due(NamedTuple):
 
 
 def due(log: "PartitionLog", wall_ms: int) -> Due:
-    """Return the compactable part of a log, and whether it is due."""
+    """Return the part of a log that can be compacted."""
     settings = log.settings
     first_dirty = max(log.compacted_until, log.start_offset)
     bounds = [*(one.base_offset for one in log.segments)]
@@ -87,7 +87,7 @@ class _Transactions:
         return False
 
     def is_marker_free(self, header: BatchHeader, records: list[RawRecord]) -> bool:
-        """Return whether no batches of a marker's transaction remain."""
+        """Return whether the log has no more batches of the transaction that this marker ends."""
         self._advance(header)
         if not records:
             return True
@@ -110,15 +110,15 @@ class Compacted(NamedTuple):
     batches: list[StoredBatch]
     aborted: list[Aborted]
     until_offset: int
-    """End of the clean part, exclusive."""
+    """End of the compacted part, exclusive."""
 
 
 class Limits(NamedTuple):
     """Limits of a compaction.
 
     Attributes:
-        last_of: epoch and last offset of a producer's last data batch, which is kept for its sequence numbers, possibly
-        empty; the offset is None after a marker.
+        last_of: dict from producer ID to the offset and epoch of its last data batch. The offset is None after a
+            marker. The batch is kept for its sequence numbers, even if it has no records.
     """
 
     wall_ms: int
@@ -140,7 +140,6 @@ def compacted(log: "PartitionLog", due_now: Due, limits: Limits) -> Compacted:
 
 
 def _latest_offsets(log: "PartitionLog", due_now: Due) -> tuple[dict[bytes, int], int]:
-    """Return the latest offset of each key in the dirty part, and the part's end."""
     transactions = _Transactions(one for one in log.aborted if one.marker_offset >= due_now.first_dirty_offset)
     latest: dict[bytes, int] = {}
     end_offset = due_now.first_dirty_offset
@@ -168,7 +167,11 @@ def _kept_records(
     *,
     is_past: bool,
 ) -> tuple[list[RawRecord], bool]:
-    """Return the records to keep, and whether a delete horizon applies to some; `is_past` if it has passed."""
+    """Return the records to keep, and whether some of them need a delete horizon.
+
+    Args:
+        is_past: whether the batch's delete horizon has passed.
+    """
     if header.is_control:
         is_free = transactions.is_marker_free(header, records)
         return ([] if is_free and is_past else records), is_free

@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 
 def altered(resources: Sequence[A], alter: Callable[[A], None], response_of: Callable[..., R]) -> list[R]:
-    """Alter the resources of a request, and return a response for each."""
+    """Alter the resources of a request, and return a response for each resource."""
     return [
         response_of(
             error_code=code,
@@ -89,7 +89,6 @@ def check_resource(call: Call, resource: NamedResource) -> tuple[Kind, str]:
 
 
 def given_value(name: str, value: str | None) -> str:
-    """Return a value, or raise ChangeRefused if it is null."""
     if value is None:
         raise ChangeRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {name}")
     return value

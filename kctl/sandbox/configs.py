@@ -16,7 +16,7 @@ class Kind(IntEnum):
 
 
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-"""Cluster-wide default of a new cluster; eligible leader replicas (KIP-966) need it."""
+"""Cluster-wide default of a new cluster, which eligible leader replicas (KIP-966) need."""
 BROKER_PROPERTIES: dict[str, str] = {
     "background.threads": "10",
     "follower.replication.throttled.rate": "9223372036854775807",

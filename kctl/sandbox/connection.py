@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 _BEFORE_AUTHENTICATION_MAX_BYTES = 524_288
 """sasl.server.max.receive.size, which limits the buffers of unauthenticated clients."""
 MOST_UNFINISHED_BYTES = 256 * 1024 * 1024
-"""Limit for incomplete frames of all connections; the connection that exceeds it is closed."""
+"""Maximum size of the incomplete frames of all connections. The connection that exceeds it is closed."""
 MOST_REQUESTS_OF_STRANGERS = 20
-"""Maximum requests of a connection before login."""
+"""Maximum number of requests of a connection before authentication."""
 _BACKLOG = 64
-"""Maximum requests read ahead; further requests stay in the socket."""
+"""Maximum number of requests read ahead. Further requests stay in the socket."""
 _OPEN_TO_STRANGERS = (ApiVersionsRequest.API_KEY, SaslHandshakeRequest.API_KEY)
 _OPEN_WHEN_EXPIRED = (SaslHandshakeRequest.API_KEY, SaslAuthenticateRequest.API_KEY)
 
@@ -113,7 +113,6 @@ class BrokerConnection:
         return self._call is None and not is_held and not self._wire.is_full
 
     def _pace(self) -> None:
-        """Pause reading while too many requests or too much output are pending."""
         is_full = len(self._frames) > _BACKLOG or self._wire.is_full
         if is_full != self._is_paused and not self._is_closed:
             self._is_paused = is_full
@@ -148,7 +147,7 @@ class BrokerConnection:
         self._begin(handler, prefix.version, client_id, request, encode)
 
     def _is_open_to_strangers(self, prefix: RequestPrefix) -> bool:
-        """Accept a request before login, otherwise close the connection and return False."""
+        """Return whether a request is allowed before authentication. Close the connection if it is not."""
         self._requests_before_login += 1
         if prefix.api_key not in _OPEN_TO_STRANGERS:
             self._refuse(f"{api_name(prefix.api_key)} before authentication")
@@ -267,7 +266,7 @@ def _carry_out(handler: Handler[Any], call: Call, request: Request) -> None:
 
 
 def _bare_token(response: Response) -> bytes:
-    """Encode a response after SaslHandshake version 0 (KIP-43); a failed login sends no bytes."""
+    """Return the bytes of a response after SaslHandshake version 0 (KIP-43), or no bytes if the login failed."""
     assert isinstance(response, SaslAuthenticateResponse)
     if response.error_code != ErrorCode.NONE:
         return b""

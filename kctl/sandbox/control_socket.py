@@ -37,11 +37,11 @@ class ControlSocket:
         """Start to listen, in the thread of the loop.
 
         Args:
-            path: the socket; only a stale socket of this user may exist there.
-            carry_out: executes a command and returns an error text or None.
+            path: path of the socket. Only a stale socket of this user may exist there.
+            carry_out: executes a command, and returns an error text or None.
             report: returns the state as JSON.
 
-        Raises: OSError: the path is in use, overlong, or cannot be created.
+        Raises: OSError: the path is in use, is too long, or cannot be created.
         """
         self._loop = loop
         self._path = path
@@ -103,7 +103,7 @@ class ControlSocket:
 
 
 def _listen(path: Path) -> tuple[socket.socket, os.stat_result]:
-    """Return a listening socket and its file.
+    """Return a listening socket and the status of its file.
 
     The file gets its name after the socket listens, so a socket that refuses connections is stale.
     """
@@ -165,7 +165,10 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
 
 
 def ask_status(path: Path, patience_s: float) -> Any:
-    """Return the state of a sandbox. Raises: OSError: as `tell`. ValueError: the response is not JSON."""
+    """Return the state of a sandbox.
+
+    Raises: OSError: as `tell`. ValueError: the response is not JSON.
+    """
     try:
         return json.loads(_ask(path, STATUS + b"\n", patience_s))
     except RecursionError:

@@ -1,6 +1,6 @@
 """Error responses for entire requests, derived from the message declarations.
 
-The response gets the code at its top level, or in one item for each item of the request.
+The code is set at the top level of the response, or in one item for each item of the request.
 """
 
 import re
@@ -13,17 +13,20 @@ from kctl.client.protocol.schema import Field, Request, Response, Struct
 
 _CODES = ("error_code", "partition_error_code")
 _CODE_PER_ITEM = frozenset({"Metadata"})
-"""APIs that report errors by item although the response also has an error code."""
+"""APIs that report errors in each item, although the response also has an error code."""
 _IDENTITY = re.compile(r"(^|_)(name|topic|id|index|partition|type)$")
-"""Fields that identify an item; the response repeats them."""
+"""Names of fields that identify an item, and that the response repeats."""
 _RENAMED = {"user": "name", "topic_name": "name"}
-"""Response fields and their names in the request."""
+"""Dict from response field to the name of the field in the request."""
 _ABSENT = {"base_offset": -1, "committed_offset": -1, "low_watermark": -1, "node_id": -1, "port": -1}
-"""Values of offsets and brokers in error responses."""
+"""Values of fields without data in error responses."""
 
 
 def error_answer(request: Request, version: int, code: ErrorCode) -> Response:
-    """Return the response that rejects all of `request`, or raise ValueError if the API has no error codes."""
+    """Return the response that rejects all of `request`.
+
+    Raises: ValueError: the API has no error codes.
+    """
     if not has_error_code(type(request)):
         raise ValueError(f"{request.NAME} has no error code")
     response: Any = request.RESPONSE()
@@ -56,7 +59,6 @@ def _is_structs(one: Field) -> bool:
 
 
 def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
-    """Set the error code of a struct. Return whether this version has one."""
     found = [one.name for one in struct.FIELDS if one.name in _CODES and one.is_in(version)]
     for name in found:
         setattr(struct, name, code)
@@ -64,7 +66,6 @@ def _set_code(struct: Any, version: int, code: ErrorCode) -> bool:
 
 
 def _refuse_items(answer: Struct, asked: Struct, version: int, code: ErrorCode) -> None:
-    """Fill the error array with one item for each item of the request's first nonempty array."""
     arrays = (getattr(asked, one.name) for one in asked.FIELDS if one.is_array and one.is_in(version))
     items: list[object] = next((array for array in arrays if array), [])
     if isinstance(asked, AlterUserScramCredentialsRequest):  # a user may be in both arrays, but gets one response

@@ -27,7 +27,7 @@ class OnRequest(Enum):
 
 
 class Fault(Enum):
-    """Fault of a node; the value is the word in commands."""
+    """Fault of a node. The value is the word in commands."""
 
     BLACKHOLE = "blackhole"
     """No response to connection attempts. Open connections work."""
@@ -38,9 +38,9 @@ class Fault(Enum):
     RESET_ON_REQUEST = "reset-on-request"
     """Connections are reset when the next bytes arrive."""
     SILENCE = "silence"
-    """Bytes are read without a response. Affected connections never get one, even after the fault."""
+    """Bytes are read without a response. Affected connections never get a response, even after the fault ends."""
     FREEZE = "freeze"
-    """Stopped process: connections succeed, and requests wait for the end of the fault."""
+    """The process is stopped: connections succeed, and requests wait until the fault ends."""
     DROP_RESPONSES = "drop-responses"
     """Requests are executed but responses are lost. Affected connections never get a response again."""
     DELAY = "delay"
@@ -48,7 +48,7 @@ class Fault(Enum):
 
 
 class Effect(NamedTuple):
-    """Effect of a fault; the defaults have no effect."""
+    """Effect of a fault. The defaults have no effect."""
 
     on_connect: OnConnect = OnConnect.ACCEPT
     on_request: OnRequest = OnRequest.ANSWER
@@ -66,7 +66,7 @@ EFFECTS: dict[Fault, Effect] = {
     Fault.DROP_RESPONSES: Effect(loses_answers=True),
     Fault.DELAY: Effect(is_delay=True),
 }
-"""Effect of each fault. Of several active ones, the first in the order of `Fault` applies."""
+"""Effect of each fault. If several faults are active, the first in the order of `Fault` applies."""
 
 
 class Failure(NamedTuple):
@@ -88,7 +88,11 @@ class NodeFaults:
         self._listeners: list[Callable[[], None]] = []
 
     def start(self, fault: Fault, *, ms: int = 0) -> None:
-        """Start a fault; only DELAY needs `ms`."""
+        """Start a fault.
+
+        Args:
+            ms: delay of each response for DELAY, otherwise 0.
+        """
         if EFFECTS[fault].is_delay != (ms > 0):
             raise ValueError(f"fault {fault.value} with ms={ms}: only delay takes milliseconds, and it needs some")
         self._active[fault] = ms
@@ -105,7 +109,9 @@ class NodeFaults:
             self._changed()
 
     def fail_requests(self, api_key: int, code: ErrorCode, trigger: Trigger) -> None:
-        """Fail requests of an API with `code`, after earlier failures. Nodes that share `trigger` count together."""
+        """Fail requests of an API with `code`, after earlier failures are used up. Nodes that share `trigger` count
+        together.
+        """
         ordered = self._failures.setdefault(api_key, [])
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
         if len(ordered) >= MAX_FAILURES or sum(left) + (trigger.left or 0) > MAX_FAILURES:
@@ -113,7 +119,7 @@ class NodeFaults:
         ordered.append(Failure(trigger, code))
 
     def pop_error(self, api_key: int) -> ErrorCode | None:
-        """Count a new request of an API, and return its error or None."""
+        """Count a new request of an API, and return its injected error or None."""
         ordered = self._failures.get(api_key, [])
         for failure in list(ordered):
             if failure.trigger.left == 0:  # used up, on this or another node
@@ -150,7 +156,6 @@ class NodeFaults:
 
     @property
     def is_frozen(self) -> bool:
-        """True if the node neither reads nor writes."""
         return Fault.FREEZE in self._active
 
     @property

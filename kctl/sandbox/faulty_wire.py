@@ -86,7 +86,7 @@ class FaultyWire:
     # --- faults -------------------------------------------------------------------------------------------------------
 
     def thaw(self) -> None:
-        """Pass on everything held, unless the node is frozen again."""
+        """Pass on all held bytes, unless the node is frozen again."""
         if self._faults.is_frozen:
             return
         held_out, self._held_out = self._held_out, []

@@ -1,7 +1,8 @@
 """Fetch sessions of one node. Source: KIP-227.
 
-A session has the partitions of a consumer and their last sent state. Its epoch increases with each fetch; another epoch
-means that a response was lost. Differs: Kafka divides the slots among eight caches; the sandbox has one.
+A session has the partitions of a consumer and the state that was last sent for each. Its epoch increases with each
+fetch. If a request has another epoch, a response was lost. Kafka divides the slots among eight caches. Unlike Kafka,
+the sandbox has one cache.
 """
 
 import zlib
@@ -27,7 +28,7 @@ NameOf = Callable[[bytes], str | None]
 class Wanted(NamedTuple):
     topic_id: bytes
     topic: str | None
-    """Topic name, or None if no topic has the ID."""
+    """Topic name, or None if no topic has the requested ID."""
     asked: FetchPartition
 
     @property
@@ -39,7 +40,7 @@ Answer = tuple[Wanted, PartitionData]
 
 
 class Answered(NamedTuple):
-    """Part of a response to send."""
+    """Session and partitions of a fetch response."""
 
     session_id: int
     answers: list[Answer]
@@ -55,7 +56,7 @@ class _Cached:
         self.log_start_offset = -1
 
     def is_news(self, data: PartitionData) -> bool:
-        """Remember a response as sent, and return whether it has news for the consumer."""
+        """Store a response as sent, and return whether it differs for the consumer from the previous one."""
         is_refused = data.error_code != ErrorCode.NONE
         is_news = (
             bool(data.records)
@@ -104,7 +105,6 @@ class FetchContext:
         return Answered(NO_SESSION, answers)
 
     def throttled(self) -> Answered:
-        """Return the response to a throttled client: no partitions and no new session."""
         return Answered(NO_SESSION, [])
 
 
@@ -170,7 +170,11 @@ class FetchSessions:
         self._sessions.clear()
 
     def begin(self, request: FetchRequest, version: int, name_of: NameOf) -> FetchContext | ErrorCode:
-        """Return the context of a fetch, or an error. `name_of` returns a topic's name by ID, or None."""
+        """Return the context of a fetch, or an error.
+
+        Args:
+            name_of: returns a topic's name by ID, or None.
+        """
         uses_topic_ids = version >= _TOPIC_IDS_FROM
         wanted = _wanted(request, uses_topic_ids, name_of)
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -195,7 +199,7 @@ class FetchSessions:
         return _Incremental(session, name_of)
 
     def open(self, answers: list[Answer], uses_topic_ids: bool) -> _Session | None:
-        """Return a new session with the sent state, or None without a free slot."""
+        """Return a new session with the sent state, or None if there is no free slot."""
         if len(self._sessions) >= self._slots and not self._evict_for(len(answers)):
             return None
         session = _Session(self._new_id(), uses_topic_ids, self._now_ms())

@@ -81,7 +81,9 @@ class Identity:
 
     @property
     def may_renew(self) -> bool:
-        """True if SaslHandshake may renew the session: only if sessions expire, and once a second as in Kafka."""
+        """True if SaslHandshake may renew the session. Requires that sessions expire, and 1 s since the last renewal,
+        as in Kafka.
+        """
         is_too_soon = self._renewed_at_ms is not None and self._scheduler.now_ms() - self._renewed_at_ms < _RENEWALS_MS
         return self._max_session_ms > 0 and self._server is not None and self._server.done and not is_too_soon
 
@@ -99,7 +101,7 @@ class Identity:
         return self._has_bare_tokens and self.expects_token
 
     def begin(self, mechanism: str, *, has_bare_tokens: bool = False) -> bool:
-        """Start an exchange, or refuse the client and return False."""
+        """Start an exchange and return True, or refuse the client and return False."""
         if self._users is None or mechanism not in self._users.mechanisms:
             self.is_refused = True
             return False
@@ -115,7 +117,7 @@ class Identity:
         return True
 
     def step(self, token: bytes) -> bytes:
-        """Process a client message and return the response."""
+        """Process a client's token and return the response. Raise AuthenticationError if the login fails."""
         if self._server is None:
             raise AuthenticationError("SaslAuthenticate before SaslHandshake")
         try:

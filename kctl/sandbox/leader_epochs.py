@@ -10,7 +10,7 @@ class EpochStart(NamedTuple):
 
 
 class EpochEnd(NamedTuple):
-    """Epoch and its end offset; both are -1 if unknown."""
+    """Epoch and its end offset. Both are -1 if unknown."""
 
     epoch: int
     end_offset: int
@@ -25,7 +25,6 @@ class LeaderEpochs:
 
     @property
     def latest(self) -> int:
-        """Latest epoch, or -1."""
         return self._starts[-1].epoch if self._starts else -1
 
     def begin(self, epoch: int, start_offset: int) -> None:
@@ -47,7 +46,7 @@ class LeaderEpochs:
             self._starts = [EpochStart(before[-1].epoch, start_offset), *behind]
 
     def end_of(self, epoch: int, log_end_offset: int) -> EpochEnd:
-        """Return the end of `epoch`, or of the next lower one in the log."""
+        """Return the end of `epoch`. If the log lacks it, return the next lower epoch of the log with its end."""
         if epoch == -1:
             return NO_EPOCH
         if epoch == self.latest:

@@ -4,7 +4,7 @@
 |---|---|
 | accept, reset | listens; a reset closes with RST right after accept |
 | refuse | bound but not listening, so that no other process gets the port |
-| drop | `listen(0)` with a queue filled by one connection: the kernel drops every further SYN |
+| drop | `listen(0)` with a queue filled by one connection, so that the kernel drops every further SYN |
 """
 
 import errno
@@ -23,7 +23,10 @@ _OUT_OF = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket bound to an address. Raises: OSError: the text has the address."""
+    """Return a socket bound to an address.
+
+    Raises: OSError: the text has the address.
+    """
     if not 0 <= port <= _LAST_PORT:
         raise OSError(errno.EINVAL, f"cannot listen on {host}:{port}: use ports from 0 to {_LAST_PORT}")
     sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
@@ -99,7 +102,7 @@ class ListeningSocket:
             take(sock)
 
     def _rest(self) -> None:
-        """Pause accepting: the process is out of resources, and an immediate retry would spin."""
+        """Pause accepting, because the process is out of resources and an immediate retry would spin."""
         self._loop.watch(self._sock, 0, self._ready)
         self._loop.call_later(_RETRY_MS, self._resume)
 

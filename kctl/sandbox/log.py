@@ -47,7 +47,11 @@ class PartitionLog:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def append(self, records: bytes | None, leader_epoch: int, wall_ms: int) -> Appended:
-        """Append the batch in `records` and return its position; a duplicate returns its first position."""
+        """Append the batch in `records`, and return its position. For a duplicate, return the position of the first
+        copy.
+
+        Raises: BatchRefused: the batch is invalid.
+        """
         header = produced_batch(records)
         assert records is not None
         if len(records) > self.settings.max_message_bytes:
@@ -74,7 +78,7 @@ class PartitionLog:
         producer_id: int = -1,
         producer_epoch: int = -1,
     ) -> None:
-        """Append keys and values of a coordinator, in a transaction if a producer ID is given."""
+        """Append records that a coordinator writes. They are transactional if a producer ID is given."""
         data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
         self._store(data, header_of(data), leader_epoch, -1, wall_ms)
         self.wake()
@@ -82,7 +86,7 @@ class PartitionLog:
     def _store(
         self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int, wall_ms: int
     ) -> int | None:
-        """Store a batch. For a marker, return the start of the transaction, or None."""
+        """Store a batch. If it is a marker, return the start of the transaction that it ends, otherwise None."""
         base_offset = self.end_offset
         self.epochs.begin(leader_epoch, base_offset)
         data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
@@ -98,10 +102,10 @@ class PartitionLog:
     def append_marker(
         self, producer_id: int, producer_epoch: int, leader_epoch: int, wall_ms: int, *, commit: bool, by_epoch: int
     ) -> None:
-        """End the transaction of a producer in this partition, even if it wrote nothing here.
+        """End the transaction of a producer in this partition, even if the producer wrote nothing to it.
 
         Args:
-            producer_id, producer_epoch: the producer; a newer epoch than in its batches fences it.
+            producer_id, producer_epoch: the producer. An epoch newer than in its batches fences it.
             leader_epoch: epoch of the appending leader.
             by_epoch: epoch of the coordinator.
         """
@@ -125,7 +129,7 @@ class PartitionLog:
         self._keep([batch for batch in self._batches if batch.header.last_offset >= self.start_offset], bounds[first:])
 
     def cut(self, end_offset: int) -> None:
-        """Truncate the log at `end_offset`; a batch that contains it is removed entirely."""
+        """Truncate the log at `end_offset`. A batch that contains this offset is removed entirely."""
         if end_offset >= self.end_offset:
             return
         left = [batch for batch in self._batches if batch.header.last_offset < end_offset]
@@ -174,14 +178,14 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Start of the first open transaction; without one, the end of the log."""
+        """Start of the first open transaction, or the end of the log if no transaction is open."""
         first_open = self.producers.first_open_offset
         return self.end_offset if first_open is None else max(first_open, self.start_offset)
 
     def aborted_between(self, offset: int, read_bytes: int) -> list[Aborted]:
         """Return the aborted transactions that overlap a read of `read_bytes` at `offset`.
 
-        Includes transactions that begin shortly after it: Kafka's index has an entry for each 4 KiB.
+        As in Kafka, whose index has an entry for each 4 KiB, includes transactions that begin shortly after the read.
         """
         first = bisect_left(self._aborted, offset, key=lambda one: one.marker_offset)
         if first == len(self._aborted):
@@ -199,7 +203,10 @@ class PartitionLog:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def batches_from(self, offset: int, end_offset: int) -> list[StoredBatch]:
-        """Return the batches from the one with `offset` up to `end_offset`, or raise OffsetOutOfRange."""
+        """Return the batches from the one that contains `offset` up to `end_offset`.
+
+        Raises: OffsetOutOfRange: `offset` is outside of the log.
+        """
         if not self.start_offset <= offset <= end_offset:
             raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {end_offset}")
         if offset == end_offset:
@@ -210,11 +217,12 @@ class PartitionLog:
         return self._batches[first : bisect_left(self._base_offsets, end_offset)]
 
     def read(self, offset: int, max_bytes: int, *, at_least_one: bool, end_offset: int | None = None) -> bytes:
-        """Return up to `max_bytes` of batches, from the one with `offset`. As in Kafka, the last may be incomplete.
+        """Return up to `max_bytes` of batches, from the one that contains `offset`. As in Kafka, the last may be
+        incomplete.
 
         Args:
-            at_least_one: return the first batch even if it is larger than `max_bytes`; otherwise return nothing.
-            end_offset: end of the readable part; None is the end of the log.
+            at_least_one: return the first batch even if it is larger than `max_bytes`. If False, return nothing.
+            end_offset: end of the readable part. None is the end of the log.
         """
         batches = self.batches_from(offset, self.end_offset if end_offset is None else end_offset)
         if not batches:
@@ -231,7 +239,7 @@ class PartitionLog:
     # --- waiting ------------------------------------------------------------------------------------------------------
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each append and each `wake`. Return the function that stops it."""
+        """Call `watcher` after each append and each `wake`. Return a function that removes the watcher."""
         self._watches += 1
         number = self._watches
         self._watchers[number] = watcher

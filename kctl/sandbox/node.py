@@ -65,7 +65,11 @@ class NodeListener:
         return outermost
 
     def forget(self, connection: BrokerConnection, why: str) -> None:
-        """Remove a closed connection; `why` is empty if the client closed it."""
+        """Remove a closed connection.
+
+        Args:
+            why: reason for `refused`. Empty if the client closed the connection.
+        """
         self._connections.pop(connection, None)
         if why:
             self.refused.append(why)

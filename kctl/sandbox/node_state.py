@@ -1,4 +1,4 @@
-"""Reported state of a node that tests can change, unlike faults without an effect on requests."""
+"""State that a node reports. Tests can change it. Unlike faults, it does not affect requests."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +12,7 @@ ENDLESS_BYTES = 1 << 40
 
 
 class Leadership(NamedTuple):
-    """Leadership of a partition in held metadata."""
+    """Leader and in-sync replicas of a partition at the time of `hold_metadata`."""
 
     leader_id: int
     leader_epoch: int
@@ -20,11 +20,11 @@ class Leadership(NamedTuple):
 
 
 class NodeState:
-    """Reported state of a node.
+    """State that a node reports.
 
     Attributes:
-        is_fenced: whether the broker is fenced; only DescribeCluster lists fenced brokers, on request.
-        held_at_ms: wall-clock time at which the metadata was held, or None.
+        is_fenced: True hides the broker in Metadata, and in DescribeCluster unless the request includes fenced brokers.
+        held_at_ms: wall-clock time of `hold_metadata`, or None.
     """
 
     __slots__ = ("_held", "_held_topics", "disk_bytes", "held_at_ms", "is_disk_offline", "is_fenced", "is_registered")
@@ -47,7 +47,7 @@ class NodeState:
         return self.is_registered and not self.is_fenced
 
     def hold_metadata(self, topics: "Iterable[Topic]", wall_ms: int) -> None:
-        """Keep the current metadata of these topics until `release_metadata`."""
+        """Report the current metadata of these topics until `release_metadata`."""
         self.held_at_ms = wall_ms
         self._held_topics = {topic.name: topic._replace(partitions=dict(topic.partitions)) for topic in topics}
         self._held = {

@@ -1,7 +1,7 @@
 """Partition: its log, leader, followers, and high watermark. Source: KIP-101, KIP-966.
 
-All replicas share the leader's log; each follower has it up to an offset. A new leader truncates the log to its offset.
-The high watermark stops while fewer than min.insync.replicas are in sync.
+All replicas share the leader's log, and each follower has it up to an offset. A new leader truncates the log to its own
+offset. The high watermark does not advance while fewer than min.insync.replicas are in sync.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,13 +12,14 @@ NO_LEADER = -1
 
 
 class Stand:
-    """Follower that is not replicating.
+    """State of a follower that is not replicating.
 
     Attributes:
-        offset: its end offset.
+        offset: end offset of the follower.
         is_out: whether it is out of sync regardless of its offset.
-        is_overdue: whether it is out of sync as soon as records are missing (replica.lag.time.max.ms has passed).
-        is_logged, is_frozen: the reasons: a command, or a frozen node.
+        is_overdue: whether replica.lag.time.max.ms has passed. It is then out of sync as soon as it lacks records.
+        is_logged: whether a command stopped it.
+        is_frozen: whether it stopped because its node is frozen.
     """
 
     __slots__ = ("is_frozen", "is_logged", "is_out", "is_overdue", "offset")
@@ -122,7 +123,7 @@ class Partition:
             self._settle()
 
     def lag(self, node_id: int) -> Stand:
-        """Stop a follower, which stays in sync until overdue."""
+        """Stop a follower. It stays in sync until it is overdue."""
         if node_id not in self.replicas or node_id == self.leader_id:
             raise ValueError(f"node {node_id} is not a follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
@@ -130,7 +131,7 @@ class Partition:
         return stand
 
     def freeze(self, node_id: int) -> Stand | None:
-        """Stop a follower because its node is frozen. Return its state if it is newly stopped."""
+        """Stop a follower because its node is frozen. Return its state, or None if it was stopped already."""
         if node_id not in self.replicas or node_id == self.leader_id:
             return None
         is_new = node_id not in self._stands
@@ -152,7 +153,7 @@ class Partition:
             self.log.wake()
 
     def release(self, node_id: int) -> None:
-        """Start a follower that a command stopped."""
+        """Let a follower that a command stopped replicate again."""
         stand = self._stands.get(node_id)
         if stand is not None:
             stand.is_logged = False
@@ -178,7 +179,7 @@ class Partition:
             self.log.wake()
 
     def _settle(self) -> None:
-        """Update the high watermark before the in-sync replicas change."""
+        """Store the high watermark before the in-sync replicas change."""
         self._high_watermark = self.high_watermark
 
     # --- reassignments ------------------------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ class Partition:
         self.log.wake()
 
     def end_copies(self, replicas: tuple[int, ...]) -> None:
-        """Set the replicas, all complete. Elects another leader if the current one is removed."""
+        """Set the replicas, which are then all complete. Elect another leader if the current one is removed."""
         self._drop_others(replicas)
         for node_id in replicas:
             self.release(node_id)
@@ -209,11 +210,11 @@ class Partition:
     # --- leaders ------------------------------------------------------------------------------------------------------
 
     def elect(self, node_id: int, end_offset: int | None = None) -> None:
-        """Elect a leader with a new epoch; `NO_LEADER` removes the leader.
+        """Elect a leader with a new epoch. `NO_LEADER` removes the leader.
 
         Args:
-            node_id: the new leader; becomes a replica if it is not one.
-            end_offset: end of the new leader's log; later records are lost. None uses the node's own end offset.
+            node_id: the new leader. It is added to the replicas if necessary.
+            end_offset: end of the new leader's log. Later records are lost. None uses the node's own end offset.
         """
         if end_offset is not None and not self.log.start_offset <= end_offset <= self.log.end_offset:
             raise OffsetOutOfRange(f"{end_offset} in a log from {self.log.start_offset} to {self.log.end_offset}")

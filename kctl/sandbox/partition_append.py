@@ -48,7 +48,7 @@ def _transactional(data: PartitionProduceData) -> BatchHeader | None:
 
 
 def append(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> Appended:
-    """Append a batch to a partition that this node leads, or raise Refused or BatchRefused."""
+    """Append a batch to a partition that this node leads. Raise Refused or BatchRefused if it is rejected."""
     _take_part(call, request, partition, data)
     log = partition.log
     if request.acks == ALL and len(partition.in_sync) < partition.needed_in_sync:
@@ -57,7 +57,9 @@ def append(call: Call, request: ProduceRequest, partition: Partition, data: Part
 
 
 def _take_part(call: Call, request: ProduceRequest, partition: Partition, data: PartitionProduceData) -> None:
-    """Add or verify a batch's transaction with the coordinator, unless the log has it open."""
+    """Add the partition to the batch's transaction, or verify that it was added, unless the log has the transaction
+    open.
+    """
     header = _transactional(data)
     if header is None or partition.log.producers.has_open(header.producer_id, header.producer_epoch):
         return

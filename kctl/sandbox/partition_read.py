@@ -30,11 +30,11 @@ _FOLLOWERS_FROM = 11
 class Limits(NamedTuple):
     left_bytes: int
     is_first: bool
-    """True if no records were read before; the first batch may exceed the limit."""
+    """True if the response has no records yet. The first batch may exceed the limit."""
 
 
 def missing(call: Call, wanted: "Wanted") -> ErrorCode:
-    """Return the error of a partition that is unknown or denied, for which a fetch does not wait."""
+    """Return the error of a partition that is unknown or denied, otherwise NONE. A fetch does not wait for it."""
     if wanted.topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
     allows = call.cluster.authorizer.allows
@@ -99,7 +99,6 @@ def _read(
 def _add_records(
     found: PartitionData, partition: Partition, asked: FetchPartition, limits: Limits, *, is_committed: bool
 ) -> None:
-    """Add records from the fetch offset, with read_committed up to the last stable offset."""
     log = partition.log
     found.aborted_transactions = [] if is_committed else None
     until = found.last_stable_offset if is_committed else found.high_watermark
@@ -115,7 +114,6 @@ def _add_records(
 
 
 def _nearer_replica(call: Call, request: FetchRequest, partition: Partition, offset: int) -> int | None:
-    """Return the follower in the consumer's rack to which the leader redirects it, or None."""
     if offset < partition.log.start_offset or not _looks_for_nearer(call, request, partition):
         return None
     near = [
@@ -133,7 +131,11 @@ def _looks_for_nearer(call: Call, request: FetchRequest, partition: Partition) -
 
 
 def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int) -> EpochEndOffset | None:
-    """Return the point at which the consumer's log diverges, or None."""
+    """Return the end of the last epoch that the log shares with the consumer's position, or None if it does not
+    diverge.
+
+    Raises: OffsetOutOfRange: the epoch is unknown, or the offset precedes the log.
+    """
     if asked.last_fetched_epoch == -1:
         return None
     log = partition.log

@@ -1,6 +1,6 @@
 """Producer state of a partition: the last five batches and the open transaction of each producer.
 
-Source: KIP-98, KIP-360, KIP-890. Five, because a client may have five requests in flight.
+A client may have five requests in flight. Source: KIP-98, KIP-360, KIP-890.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from kctl.sandbox.batches import BatchHeader, BatchRefused
 
 _REMEMBERED = 5
 _SEQUENCES = 2**31
-"""Number of sequences; they wrap around to 0 after 2**31 - 1."""
+"""Number of sequences. They wrap around to 0 after 2**31 - 1."""
 _NO_SEQUENCE = -1
 
 
@@ -54,7 +54,7 @@ class Producer:
         return last.base_offset + (last.last_sequence - last.base_sequence) % _SEQUENCES
 
     def enter(self, epoch: int) -> None:
-        """Move to `epoch`; a new epoch restarts the sequences."""
+        """Set the epoch. A new epoch restarts the sequences."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.batches.clear()
@@ -81,7 +81,9 @@ class ProducerStates:
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def check(self, header: BatchHeader) -> Appended | None:
-        """Return the position of a duplicate batch, or None for a valid new one; otherwise raise BatchRefused."""
+        """Return the position of a duplicate batch, or None for a new batch. Raise BatchRefused if the batch is
+        invalid.
+        """
         if header.producer_id < 0:
             return None
         producer = self._producers.get(header.producer_id)
@@ -100,9 +102,10 @@ class ProducerStates:
             raise _out_of_order(header, asked_for.highest_start(is_known=is_known))
 
     def asked_for(self, header: BatchHeader, *, adds_itself: bool) -> None:
-        """Remember a batch whose transaction is not known to be open, so that no later batch is appended before it.
+        """Store a batch whose transaction is not known to be open, so that no later batch is appended before it.
 
-        Args: adds_itself: whether the leader adds the partition; an unknown producer must then start at 0.
+        Args:
+            adds_itself: whether the leader adds the partition. An unknown producer must then start at 0.
         """
         before = self._asked_for.get(header.producer_id)
         now = _AskedFor(header.producer_epoch, header.base_sequence, adds_itself)
@@ -136,7 +139,7 @@ class ProducerStates:
     # --- updates ------------------------------------------------------------------------------------------------------
 
     def remember(self, header: BatchHeader) -> int | None:
-        """Apply a stored batch. For a marker, return the start of the transaction, or None."""
+        """Apply a stored batch. If it is a marker, return the start of the transaction that it ends, otherwise None."""
         if header.producer_id < 0:
             return None
         producer = self._producers.setdefault(header.producer_id, Producer(header.producer_epoch))
@@ -160,7 +163,7 @@ class ProducerStates:
             producer.open_from = self._open[header.producer_id] = header.base_offset
 
     def check_marker(self, producer_id: int, epoch: int, coordinator_epoch: int) -> None:
-        """Raise BatchRefused if a newer epoch of the producer or the coordinator has written."""
+        """Raise BatchRefused if the producer or the coordinator has written with a newer epoch."""
         producer = self._producers.get(producer_id)
         if producer is None:
             return
@@ -173,9 +176,12 @@ class ProducerStates:
         self._producers[producer_id].coordinator_epoch = coordinator_epoch
 
     def cut(self, end_offset: int, left: list[BatchHeader]) -> None:
-        """Remove state at and after `end_offset`; `left` has all remaining batches.
+        """Remove state at and after `end_offset`.
 
         Producers without removed batches are unchanged, even if retention deleted their batches.
+
+        Args:
+            left: all remaining batches.
         """
         kept = {one: known for one, known in self._producers.items() if known.last_offset < end_offset}
         self._producers, self._open = {}, {}
@@ -185,7 +191,7 @@ class ProducerStates:
         self._open = {one: at.open_from for one, at in self._producers.items() if at.open_from is not None}
 
     def last_of(self) -> dict[int, tuple[int | None, int]]:
-        """Return offset and epoch of the last data batch of each producer; the offset is None after a marker."""
+        """Return offset and epoch of the last data batch of each producer, by ID. The offset is None after a marker."""
         return {one: (known.last_data_offset, known.epoch) for one, known in self._producers.items()}
 
     def expire(self) -> None:

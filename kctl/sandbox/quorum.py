@@ -1,7 +1,7 @@
 """Controller quorum, and the requests that brokers forward to the controller.
 
 All nodes are voters. Without a majority that is up, there is no controller, and requests wait. Source: KRaft's combined
-mode; ForwardingManager of Kafka's brokers. Differs: elections are immediate.
+mode; ForwardingManager of Kafka's brokers. Unlike Kafka, elections are immediate.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kctl.sandbox.runtime import Handle
 
 FORWARDING_MS = 60_000
-"""Timeout of a forwarded request without a controller, in ms."""
+"""Time in ms that a forwarded request waits for a controller."""
 
 
 class Quorum:
@@ -27,7 +27,7 @@ class Quorum:
             node.faults.on_change(self._elect)
 
     def stop(self) -> None:
-        """Stop all controllers until `start`, as if they ran on separate machines."""
+        """Stop all controllers until `start`. The brokers of the nodes keep running."""
         self._is_stopped = True
         self._elect()
 
@@ -36,7 +36,7 @@ class Quorum:
         self._elect()
 
     def forward(self, carry_out: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Execute a request on the controller. Call `refuse` after `FORWARDING_MS` without one."""
+        """Execute a request on the controller. Call `refuse` if there is no controller for `FORWARDING_MS`."""
         if self.leader_id is not None:
             carry_out()
             return

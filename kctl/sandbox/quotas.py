@@ -12,7 +12,7 @@ MAX_RATE = 2**40
 
 
 class Quota(Enum):
-    """Kind of a quota; the value is the word in commands."""
+    """Kind of a quota. The value is the word in commands."""
 
     PRODUCE = "produce"
     FETCH = "fetch"
@@ -25,7 +25,9 @@ class Quota(Enum):
 class Limit(NamedTuple):
     """Quota of one client.
 
-    Attributes: account: user and client ID that share the quota; rate: bytes per second.
+    Attributes:
+        account: user and client ID that share the quota.
+        rate: bytes per second.
     """
 
     quota: Quota
@@ -34,7 +36,7 @@ class Limit(NamedTuple):
 
 
 class _Account:
-    """Credit of a client in thousandths of a byte, at most one second's worth; negative after overuse."""
+    """Credit of a client in thousandths of a byte, at most for one second. Negative after overuse."""
 
     __slots__ = ("at_ms", "credit")
 
@@ -49,7 +51,7 @@ class Quotas:
         self._accounts: dict[Limit, _Account] = {}
 
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
-        """Limit the bytes per second of each client, and restart all accounts; None removes the limit."""
+        """Limit the bytes per second of each client, and restart all accounts. None removes the limit."""
         if bytes_per_s is not None and not 1 <= bytes_per_s <= MAX_RATE:
             raise ValueError(f"{bytes_per_s} bytes a second: 1 to {MAX_RATE} are possible")
         self._accounts = {key: account for key, account in self._accounts.items() if key.quota is not quota}

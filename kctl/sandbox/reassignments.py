@@ -1,7 +1,7 @@
 """Reassignments: replicas are added to a partition, copied, and then replace others. Source: KIP-455.
 
-During a reassignment, a partition also has the replicas to remove, and added ones are not in sync. Differs: a setting
-determines the duration, regardless of the size; throttles have no effect.
+During a reassignment, a partition has both the added and the removed replicas. Added replicas are not in sync. Unlike
+Kafka, a setting determines the duration, and throttles have no effect.
 """
 
 from collections.abc import Sequence

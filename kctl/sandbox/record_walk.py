@@ -50,7 +50,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes, int, int]]:
-    """Yield offset delta, timestamp, and content of each record; the content is a buffer with start and end."""
+    """Yield offset delta, timestamp, and content of each record. The content is a buffer with its start and end."""
     try:
         codec = codec_name(header.attributes & 0x07) or "none"
         data = decompress(codec, memoryview(batch)[HEADER_BYTES:], DEFAULT_MAX_DECOMPRESSED_BYTES)
@@ -83,7 +83,7 @@ def records_of(header: BatchHeader, batch: bytes) -> Iterator[RawRecord]:
 
 
 def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False) -> None:
-    """Raise BatchRefused if records are damaged or not consecutive, or with `need_keys` lack a key."""
+    """Raise BatchRefused if records are damaged or not consecutive, or if `need_keys` is set and a key is missing."""
     keyless = []
     for expected, (offset_delta, _, data, at, _) in enumerate(_spans(header, batch)):
         if offset_delta != expected:

@@ -19,7 +19,7 @@ class RegexRefused(Exception):
 
 @lru_cache(MOST_KEPT)
 def full_matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a function that matches the pattern against an entire name."""
+    """Return a function that matches the pattern against an entire name. Raise RegexRefused for an invalid pattern."""
     try:
         import re2  # deferred import: optional, for patterns only
     except ImportError:

@@ -1,6 +1,6 @@
 """Replication schedule: delays, frozen nodes, and replica.lag.time.max.ms.
 
-Differs: a follower gets all missing records in one step, after `replication_delay_ms`.
+Unlike Kafka, a follower gets all missing records in one step, after `replication_delay_ms`.
 """
 
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ def is_limited(log: "PartitionLog") -> bool:
 
 
 def kept_from(log: "PartitionLog", wall_ms: int, high_watermark: int) -> int:
-    """Return the first offset to keep: the start of a segment, or the end of the log."""
+    """Return the first offset to keep, which is the start of a segment or the end of the log."""
     settings, segments = log.settings, [one for one in log.segments if one.size_bytes]
     left_bytes = sum(one.size_bytes for one in segments)
     kept = log.start_offset
@@ -28,7 +28,7 @@ def kept_from(log: "PartitionLog", wall_ms: int, high_watermark: int) -> int:
 
 
 def next_due_ms(log: "PartitionLog", wall_ms: int) -> int | None:
-    """Return the time until the oldest segment expires, in ms; None if it never does or the log is empty."""
+    """Return the time until the oldest segment expires, in ms. Return None if it never expires or the log is empty."""
     first = next((one for one in log.segments if one.size_bytes), None)
     if first is None or log.settings.retention_ms < 0:
         return None

@@ -11,7 +11,7 @@ from kctl.sandbox.faults import OnConnect
 
 class Handle(Protocol):
     def cancel(self) -> None:
-        """Cancel the call. No effect after the call. Idempotent."""
+        """Cancel the scheduled action, unless it was called already. Idempotent."""
         ...
 
 
@@ -19,7 +19,7 @@ class Scheduler(Protocol):
     """Clock and timers."""
 
     def now_ms(self) -> int:
-        """Return the monotonic time."""
+        """Return the monotonic time in ms."""
         ...
 
     def wall_ms(self) -> int:
@@ -36,7 +36,7 @@ class Wire(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """True if the client has to read before more is written. `Endpoint.writable` follows."""
+        """True if the client must read before more is written. `Endpoint.writable` is called when it has read."""
         ...
 
     @property
@@ -51,7 +51,7 @@ class Wire(Protocol):
         ...
 
     def reset(self) -> None:
-        """Reset the connection immediately; pending output may be lost."""
+        """Reset the connection immediately. Pending output may be lost."""
         ...
 
     def pause_reading(self, is_paused: bool) -> None: ...
@@ -74,7 +74,7 @@ class Endpoint(Protocol):
 
 
 class Listener(Protocol):
-    """Node, as seen by the code that accepts its connections."""
+    """Node that accepts connections."""
 
     def on_connect(self) -> OnConnect: ...
 

@@ -1,7 +1,6 @@
 """Sandbox: the public class, which runs on sockets (`serve`) or in virtual time (`attach`).
 
-    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:      # sockets, one thread
-        use(served.bootstrap)
+    with Sandbox(nodes=3, topics={"t": 3}).serve() as served:      # sockets, one thread use(served.bootstrap)
         served.sandbox.start_fault(2, Fault.BLACKHOLE)
 
     bootstrap = Sandbox(nodes=3).attach(network)                    # inside a simulation
@@ -41,8 +40,10 @@ class StoredLog(NamedTuple):
     """Copy of the log of a partition.
 
     Attributes:
-        start_offset, end_offset: first visible offset, and the offset after the last record.
-        stable_offset: start of the first open transaction; `end_offset` without one.
+        data: record batches.
+        start_offset: first visible offset.
+        end_offset: offset after the last record.
+        stable_offset: start of the first open transaction, or `end_offset` if none is open.
         aborted: producer ID and first offset of each aborted transaction.
     """
 
@@ -70,9 +71,9 @@ class Sandbox:
 
         Args:
             nodes: number of nodes, with consecutive IDs.
-            topics: partition counts of the topics to create, by name.
+            topics: dict from name to partition count of the topics to create.
             settings: broker properties.
-            security: security of the listeners; PLAINTEXT by default.
+            security: security of the listeners. PLAINTEXT by default.
             racks: rack of each node.
         """
         if not 1 <= nodes <= MAX_NODES:
@@ -100,8 +101,8 @@ class Sandbox:
 
         Args:
             host: address to listen on.
-            port: port of the first node; the next nodes have the next ports. 0 uses free ports.
-            advertised_host: host in the metadata; `host` by default.
+            port: port of the first node. The next nodes have the next ports. 0 uses free ports.
+            advertised_host: host in the metadata. `host` by default.
 
         Raises:
             OSError: an address is not available.
@@ -137,7 +138,8 @@ class Sandbox:
         """Create the listeners of all nodes, for code that supplies sockets or a simulation.
 
         Args:
-            carry_out: calls a function in the thread of the cluster and returns after it; calls it directly by default.
+            carry_out: calls a function in the thread of the cluster and returns after it. By default, calls it
+                directly.
 
         Raises:
             IllegalStateError: the cluster is already started.
@@ -172,11 +174,11 @@ class Sandbox:
         self._do(lambda: self.cluster.create_topic(name, partitions, replication_factor, properties))
 
     def move_leader(self, topic: str, partition: int, node_id: int, *, end_offset: int | None = None) -> None:
-        """Move the leader of a partition, with a new leader epoch.
+        """Elect another leader of a partition, with a new leader epoch.
 
         Args:
-            end_offset: end of the new leader's log; later records are lost, as in an unclean election. A batch that
-            contains the offset is lost entirely. None loses only records that a stopped follower is missing.
+            end_offset: end of the new leader's log. Later records are lost, as in an unclean election, including the
+                whole batch that contains the offset. If None, only records that the new leader lacks are lost.
 
         Raises:
             OffsetOutOfRange: the log has no `end_offset`.
@@ -198,7 +200,7 @@ class Sandbox:
     def lag_follower(self, topic: str, partition: int, node_id: int) -> None:
         """Stop a follower, which stays in sync for replica.lag.time.max.ms.
 
-        Until then, acks=all waits for it, and its election loses records that only acks=1 acknowledged.
+        During this time, requests with acks=all wait for it. If it is elected, records that it lacks are lost.
 
         Raises:
             ValueError: the node is not a follower.
@@ -207,7 +209,7 @@ class Sandbox:
         self._do(lambda: cluster.replication.lag(cluster.topics[topic].partitions[partition], node_id))
 
     def release_follower(self, topic: str, partition: int, node_id: int) -> None:
-        """Start a stopped follower, which catches up immediately."""
+        """Let a stopped follower replicate again. It catches up immediately."""
         self._do(lambda: self.cluster.topics[topic].partitions[partition].release(node_id))
 
     def forget_fetch_sessions(self, node_id: int) -> None:
@@ -215,11 +217,11 @@ class Sandbox:
         self._do(lambda: self.cluster.nodes[node_id].fetch_sessions.clear())
 
     def move_coordinator(self, group_id: str, node_id: int) -> None:
-        """Move the coordinator of a group. The new one knows the state after the last completed rebalance."""
+        """Move the coordinator of a group. The new coordinator has the state after the last completed rebalance."""
         self._do(lambda: self.cluster.groups.move(group_id, node_id))
 
     def trouble_coordinator(self, group_id: str, code: ErrorCode | None) -> None:
-        """Fail requests of a group with a coordinator error; None ends this.
+        """Fail requests of a group with a coordinator error. None stops the errors.
 
         Raises:
             ValueError: not NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or COORDINATOR_NOT_AVAILABLE.
@@ -231,7 +233,7 @@ class Sandbox:
         self._do(lambda: self.cluster.transactions.move(transactional_id, node_id))
 
     def trouble_transaction_coordinator(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Fail requests of a transactional ID with a coordinator error; see `trouble_coordinator`."""
+        """Fail requests of a transactional ID as `trouble_coordinator` does."""
         self._do(lambda: self.cluster.transactions.trouble(transactional_id, code))
 
     def hold_markers(self, transactional_id: str) -> None:
@@ -239,11 +241,11 @@ class Sandbox:
         self._do(lambda: self.cluster.transactions.hold_markers(transactional_id))
 
     def release_markers(self, transactional_id: str) -> None:
-        """Write held markers, and write further markers immediately."""
+        """Write the held markers, and write later markers immediately."""
         self._do(lambda: self.cluster.transactions.release_markers(transactional_id))
 
     def lose_markers(self, transactional_id: str) -> None:
-        """Complete the next transaction without markers, so that it hangs on its partitions."""
+        """Complete the next transaction of an ID without markers, so that it stays open in its partitions."""
         self._do(lambda: self.cluster.transactions.lose_markers(transactional_id))
 
     def hold_moves(self) -> None:
@@ -265,8 +267,8 @@ class Sandbox:
         """Limit the bytes per second of each client, and throttle clients above the limit.
 
         Args:
-            bytes_per_s: the limit; None removes it.
-            node_id: the node; None means all nodes.
+            bytes_per_s: the limit. None removes it.
+            node_id: the node. None means all nodes.
 
         Raises:
             ValueError: the limit is invalid.
@@ -288,7 +290,10 @@ class Sandbox:
         self._do(change)
 
     def start_fault(self, node_id: int, fault: Fault, *, ms: int = 0) -> None:
-        """Start a fault of a node; `ms` is the delay of `Fault.DELAY`.
+        """Start a fault of a node.
+
+        Args:
+            ms: delay of `Fault.DELAY`.
 
         Raises:
             ValueError: `ms` does not fit the fault.
@@ -306,7 +311,7 @@ class Sandbox:
             api: Kafka's name, such as Fetch or OffsetCommit.
             code: the error of the entire request. Produce with acks=0 still gets no response.
             times: number of requests to each node.
-            node_id: the node; None means all nodes.
+            node_id: the node. None means all nodes.
 
         Raises:
             ValueError: the API is unknown or has no error codes, or `times` is invalid.
@@ -315,10 +320,10 @@ class Sandbox:
         self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, Times(times)))
 
     def fail_when(self, api: str, code: ErrorCode, trigger: Trigger, *, node_id: int | None = None) -> None:
-        """Fail requests of an API with an error when a trigger fires. All nodes count together.
+        """Fail requests of an API with an error when a trigger fires. The trigger counts the requests to all nodes.
 
         Raises:
-            ValueError: see `fail_requests`.
+            ValueError: as for `fail_requests`.
         """
         api_key = failing_api(api)
         self._do_on_nodes(node_id, lambda node: node.faults.fail_requests(api_key, code, trigger))
@@ -332,7 +337,7 @@ class Sandbox:
         self._do(change_all)
 
     def heal(self, node_id: int | None = None) -> None:
-        """Stop all faults of a node, or of all nodes and the controllers."""
+        """Stop all faults of a node. None also starts the controllers, and heals all nodes."""
 
         def change() -> None:
             if node_id is None:
@@ -345,7 +350,7 @@ class Sandbox:
         self._do(change)
 
     def set_disk(self, node_id: int, total_bytes: int | None) -> None:
-        """Set the disk size of a node; None takes its log directory offline. Has no effect on writes."""
+        """Set the disk size of a node. None takes its log directory offline. Writes are not affected."""
 
         def change() -> None:
             state = self.cluster.nodes[node_id].state
@@ -376,7 +381,7 @@ class Sandbox:
         self._do(change)
 
     def fence(self, node_id: int, *, is_fenced: bool = True) -> None:
-        """Fence or unfence a node, as if its heartbeats stopped. Replicas and leaders do not change."""
+        """Fence or unfence a node in the metadata. Replicas and leaders do not change."""
 
         def change() -> None:
             self.cluster.nodes[node_id].state.is_fenced = is_fenced
@@ -402,7 +407,7 @@ class Sandbox:
     # --- contents -----------------------------------------------------------------------------------------------------
 
     def topics(self) -> dict[str, int]:
-        """Return the numbers of partitions by topic."""
+        """Return a dict from topic to partition count."""
         return self._do(lambda: {name: len(topic.partitions) for name, topic in self.cluster.topics.items()})
 
     def stored(self, topic: str, partition: int) -> StoredLog:
@@ -430,14 +435,17 @@ class Sandbox:
         return self._do(write)
 
     def committed(self, group_id: str) -> dict[tuple[str, int], CommittedOffset]:
-        """Return the committed offsets of a group, by topic and partition; empty if it does not exist."""
+        """Return the committed offsets of a group, by topic and partition, or an empty dict if it does not exist."""
         return self._do(lambda: dict(self.cluster.groups.offsets.get(group_id, {})))
 
     def members(self, group_id: str) -> list[str]:
         return self._do(lambda: self.cluster.groups.members(group_id))
 
     def expire_session(self, group_id: str, member_id: str) -> None:
-        """Expire the session of a member immediately. Raises: KeyError: the group has no such member."""
+        """Expire the session of a member immediately.
+
+        Raises: KeyError: the group has no such member.
+        """
         self._do(lambda: self.cluster.groups.expire_session(group_id, member_id))
 
     def end_offset(self, topic: str, partition: int) -> int:
@@ -445,7 +453,7 @@ class Sandbox:
 
 
 def failing_api(api: str) -> int:
-    """Return the key of an API that can fail, otherwise raise ValueError."""
+    """Return the key of an API that can fail. Raise ValueError if it is unknown or has no error codes."""
     by_name = {handler.request.NAME: handler.request for handler in HANDLERS.values()}
     request = by_name.get(api)
     if request is None or not has_error_code(request):

@@ -21,7 +21,7 @@ _CLIENT_FINAL = re.compile(r"(c=biws,r=([\x21-\x2b\x2d-\x7e]+)),p=([A-Za-z0-9+/=
 
 
 class SaslServer(Protocol):
-    """One authentication: gets each client message and returns the response until it is `done`."""
+    """One authentication, which gets each message of the client and returns the response until it is `done`."""
 
     @property
     def done(self) -> bool: ...
@@ -69,7 +69,11 @@ class ScramCredential(NamedTuple):
 
 
 class ScramServer:
-    """SCRAM; `find` returns the credential of a user, or None."""
+    """Broker side of SCRAM.
+
+    Args:
+        find: returns the credential of a user, or None.
+    """
 
     def __init__(self, mechanism: str, find: Callable[[str], ScramCredential | None], entropy: Entropy) -> None:
         self.done = False
@@ -125,7 +129,11 @@ class ScramServer:
 
 
 class OauthBearerServer:
-    """OAUTHBEARER; `user_of` returns the user of a token, or raises ValueError."""
+    """Broker side of OAUTHBEARER.
+
+    Args:
+        user_of: returns the user of a token, or raises ValueError.
+    """
 
     def __init__(self, user_of: Callable[[str], str]) -> None:
         self.done = False

@@ -6,15 +6,15 @@ from kctl.sandbox.batches import BatchHeader
 from kctl.sandbox.settings import TopicSettings
 
 _FURTHEST_OFFSET = 2**31 - 1
-"""Maximum distance of offsets in a segment: Kafka stores 32-bit distances from the first one."""
+"""Maximum distance of an offset from the first one of its segment, because Kafka stores distances in 32 bits."""
 
 
 class Segment:
     """Segment of a log.
 
     Attributes:
-        first_timestamp_ms: max timestamp of the first batch; -1 without batches.
-        greatest_timestamp_ms: greatest timestamp of all records; the time of creation without batches.
+        first_timestamp_ms: max timestamp of the first batch, or -1 without batches.
+        greatest_timestamp_ms: greatest timestamp of all records, or the time of creation without batches.
     """
 
     __slots__ = ("base_offset", "first_timestamp_ms", "greatest_timestamp_ms", "size_bytes")
@@ -47,7 +47,7 @@ class Segments:
         return self._all[-1].base_offset if self._all else 0
 
     def place(self, header: BatchHeader, size_bytes: int, wall_ms: int, settings: TopicSettings) -> None:
-        """Add the next batch, in a new segment if the active one is full or old."""
+        """Add the next batch. Start a new segment if the active one is full or old."""
         if not self._all or self._is_over(header, size_bytes, settings):
             self._all.append(Segment(header.base_offset, wall_ms))
         self._all[-1].add(header, size_bytes)
@@ -64,7 +64,10 @@ class Segments:
         )
 
     def merged(self, until_offset: int, size_bytes: int) -> list[int]:
-        """Return the starts of segments after compaction merges those below `until_offset` up to a size."""
+        """Return the base offsets of the segments after compaction.
+
+        Segments below `until_offset` are merged into segments of at most `size_bytes`.
+        """
         bounds: list[int] = []
         group_bytes = 0
         for segment in self._all:

@@ -3,7 +3,7 @@
     with Sandbox(nodes=3).serve() as served:
         served.bootstrap                         # 127.0.0.1:40001,127.0.0.1:40002,...
 
-`run_until_signal` serves until a signal, for the command line.
+For the command line, `run_until_signal` serves until a signal.
 """
 
 import json
@@ -64,10 +64,10 @@ class ServedSandbox:
         self._loop.start()
 
     def serve_commands(self, path: Path) -> None:
-        """Receive commands on a Unix socket until `stop`; commands.py has them.
+        """Receive the commands of commands.py on a Unix socket until `stop`.
 
         Raises:
-            OSError: the path is in use, overlong, or cannot be created.
+            OSError: the path is in use, is too long, or cannot be created.
         """
 
         def listen() -> None:
@@ -112,7 +112,7 @@ class ServedSandbox:
         return len(self._wires)
 
     def stop(self) -> None:
-        """Close all sockets and stop the thread. Idempotent; no effect in a forked child.
+        """Close all sockets and stop the thread. Idempotent. No effect in a forked child.
 
         Raises:
             SandboxFailure: the sandbox had an internal error.
@@ -159,7 +159,7 @@ def _close_all(bound: dict[int, socket.socket]) -> None:
 
 
 _LOOK_S = 1.0
-"""Interval of wakeups, in s: a signal just before a wait does not interrupt it."""
+"""Interval of wakeups, in s, because a signal just before a wait does not interrupt the wait."""
 
 
 def run_until_signal(
@@ -170,7 +170,7 @@ def run_until_signal(
     advertised_host: str | None = None,
     on_ready: Callable[[ServedSandbox], None],
 ) -> signal.Signals:
-    """Serve until SIGINT, SIGTERM, or SIGHUP unless ignored; return the signal. Call this in the main thread.
+    """Serve until SIGINT, SIGTERM, or SIGHUP unless it is ignored, and return the signal. Call this in the main thread.
 
     Args:
         host, port, advertised_host: see `Sandbox.serve`.

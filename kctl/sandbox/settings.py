@@ -1,4 +1,4 @@
-"""Settings of a sandbox cluster and of topics, by Kafka's broker and topic properties."""
+"""Settings of a sandbox cluster and of topics, named after Kafka's broker and topic properties."""
 
 import re
 from collections.abc import Container, Mapping
@@ -21,19 +21,19 @@ class ClusterSettings(NamedTuple):
     socket_request_max_bytes: int = 104_857_600
     cluster_id: str = "kctl-sandbox-000000000"
     group_initial_rebalance_delay_ms: int = 0
-    """Kafka's default is 3000. Time for more members to join a new classic group."""
+    """Time for more members to join a new classic group, in ms. Kafka's default is 3000."""
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_consumer_session_timeout_ms: int = 45_000
     group_consumer_heartbeat_interval_ms: int = 5_000
     max_incremental_fetch_session_cache_slots: int = 1_000
     replica_selector_class: str = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    """Kafka's default is none: consumers never fetch from followers. Any other value acts like none."""
+    """Only the default redirects consumers to followers. Kafka's default is none, which never redirects."""
     offset_metadata_max_bytes: int = 4_096
     group_version: int = 1
-    """Level of the feature group.version; 0 disables the consumer protocol (KIP-848)."""
+    """Level of the feature group.version. 0 disables the consumer protocol (KIP-848)."""
     transaction_version: int = 2
-    """Level of the feature transaction.version; below 2, transactions share an epoch (before KIP-890)."""
+    """Level of the feature transaction.version. Below 2, transactions share an epoch (before KIP-890)."""
     transaction_max_timeout_ms: int = 900_000
     reassignment_ms: int = 200
     """Duration of a reassignment in ms."""
@@ -42,7 +42,7 @@ class ClusterSettings(NamedTuple):
     transaction_marker_delay_ms: int = 0
     """Time to write the markers of a transaction, in ms.
 
-    They are written one after the other, so records may become visible before the transaction's offsets.
+    Markers are written one after another, so records may become visible before the transaction's offsets.
     """
     authorizer: bool = False
     """True enables ACLs, as authorizer.class.name with Kafka's StandardAuthorizer does."""
@@ -50,16 +50,18 @@ class ClusterSettings(NamedTuple):
     """Principals with all permissions, such as User:admin."""
     allow_everyone_if_no_acl_found: bool = False
     offsets_topic_num_partitions: int = 50
-    """Partitions of __consumer_offsets, created at the first request for a group coordinator. 0 disables the topic."""
+    """Partition count of __consumer_offsets, created at the first request for a group coordinator. 0 disables the
+    topic.
+    """
     offsets_topic_replication_factor: int = 3
-    """Maximum; the number of nodes is another."""
+    """Replication factor of __consumer_offsets, at most the number of nodes."""
     offsets_topic_segment_bytes: int = 1_048_576
-    """Kafka's default is 104857600. A smaller value bounds the memory for superseded commits."""
+    """Segment size of __consumer_offsets, less than Kafka's 104857600 to limit the memory for superseded commits."""
     log_cleaner_backoff_ms: int = 15_000
     """Interval between checks for compaction, in ms."""
     log_retention_check_interval_ms: int = 300_000
     connections_max_reauth_ms: int = 0
-    """Maximum session lifetime (KIP-368), in ms; 0 means no limit."""
+    """Maximum session lifetime (KIP-368), in ms. 0 means no limit."""
 
 
 NO_PROPERTIES = frozenset(
@@ -111,7 +113,7 @@ class TopicSettings(NamedTuple):
     segment_bytes: int = 1_073_741_824
     segment_ms: int = 604_800_000
     retention_ms: int = -1
-    """Retention in ms; -1 means no limit. Without retention.ms, only topics with compact,delete have a limit."""
+    """Retention in ms. -1, which means no limit, is the default unless cleanup.policy is compact,delete."""
     retention_bytes: int = -1
 
     @property
@@ -200,7 +202,6 @@ def _ratio(text: str) -> float:
 
 
 def check_number(name: str, value: str, default: str) -> None:
-    """Raise InvalidSetting if the value of an integer property is not an integer."""
     if re.fullmatch(r"-?\d+", default) and not re.fullmatch(r"[-+]?\d{1,19}", value, re.ASCII):
         raise InvalidSetting(f"Invalid value {value} for configuration {name}: Not a number of type LONG")
 

@@ -16,7 +16,7 @@ from kctl.client.clock import Clock, SystemClock
 from kctl.client.lifetime import follow_forks
 
 LONGEST_WAIT_MS = 86_400_000
-"""Maximum duration of one wait; epoll supports 24 days."""
+"""Maximum duration of one wait in ms. epoll supports 24 days."""
 
 
 class SocketLoopError(Exception):
@@ -62,7 +62,7 @@ class SocketLoop:
         self._thread.start()
 
     def carry_out(self, action: Callable[[], None]) -> None:
-        """Call `action` in the loop, return after it, and raise its exceptions."""
+        """Call `action` in the loop, wait for its return, and raise its exceptions."""
         if current_thread() is self._thread:
             action()
             return
@@ -113,7 +113,7 @@ class SocketLoop:
         return timer
 
     def watch(self, sock: socket.socket, events: int, on_ready: Callable[[int], None]) -> None:
-        """Call `on_ready` with the ready events; `events` 0 stops watching."""
+        """Call `on_ready` with the ready events. `events` 0 stops watching."""
         is_known = sock.fileno() in self._selector.get_map()
         if events == 0:
             if is_known:
@@ -124,7 +124,6 @@ class SocketLoop:
             self._selector.register(sock, events, on_ready)
 
     def guard(self, action: Callable[[], None]) -> bool:
-        """Call `action`, and store its error in `failures`. Return whether it succeeded."""
         try:
             action()
         except Exception as error:  # noqa: BLE001  # kept, and raised again when the sandbox is stopped

@@ -10,9 +10,9 @@ from kctl.sandbox.socket_loop import SocketLoop
 
 _READ_BYTES = 65_536
 _LINGER_MS = 1_000
-"""Wait for the client to close its side, in ms."""
+"""Time in ms for the client to close its side."""
 MOST_UNSENT_BYTES = 1 << 20
-"""Limit for unsent output, above which no further requests are handled."""
+"""Maximum size of unsent output, above which no further requests are handled."""
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 

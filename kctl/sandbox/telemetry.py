@@ -73,7 +73,6 @@ class Telemetry:
         _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:
-        """Record a push and return whether it is allowed: after the interval, or first after a subscription request."""
         before = client.pushed_at_ms
         has_asked = client.got_at_ms is not None and (before is None or client.got_at_ms > before)
         may = before is None or has_asked or now_ms - before >= PUSH_INTERVAL_MS

@@ -9,7 +9,6 @@ _NONE = (-1, -1)
 
 
 def _stamped(log: PartitionLog, at_least_ms: int | None) -> Iterator[tuple[int, int]]:
-    """Yield offset and timestamp of records, omitting batches with only older ones."""
     for header, data in log.batches:
         if at_least_ms is not None and header.max_timestamp_ms < at_least_ms:
             continue

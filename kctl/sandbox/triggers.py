@@ -1,9 +1,9 @@
-"""Triggers: the requests of an API that fail, by count, so that failures are reproducible."""
+"""Triggers, which choose the requests of an API that fail by count, so that failures are reproducible."""
 
 from abc import ABC, abstractmethod
 
 MAX_FAILURES = 10_000
-"""Maximum number of ordered failures of one API."""
+"""Maximum number of failures that wait for requests of one API."""
 
 
 class Trigger(ABC):
@@ -12,7 +12,7 @@ class Trigger(ABC):
     @property
     @abstractmethod
     def left(self) -> int | None:
-        """Number of remaining failures; None means no limit."""
+        """Number of remaining failures. None means no limit."""
 
     @abstractmethod
     def fires(self) -> bool:
@@ -21,7 +21,7 @@ class Trigger(ABC):
 
 class Times(Trigger):
     def __init__(self, count: int) -> None:
-        """Args: count: 1 to MAX_FAILURES."""
+        """Set the number of requests to fail, 1 to MAX_FAILURES."""
         if not 1 <= count <= MAX_FAILURES:
             raise ValueError(f"invalid count {count}: use 1 to {MAX_FAILURES}")
         self._left = count

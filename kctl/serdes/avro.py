@@ -2,7 +2,7 @@
 
 Values have Avro's JSON encoding, with three differences: a union of null and one other type has no branch name, a
 decimal is a string such as "12.50", and NaN and infinities are strings (json_text.py). Bytes are strings with one
-character for each byte; dates and timestamps are numbers.
+character for each byte. Dates and timestamps are numbers.
 
 Source: Avro 1.12 specification, "JSON encoding".
 """
@@ -24,9 +24,10 @@ _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class AvroCodec:
-    """Codec of one writer's schema.
+    """Codec of values that were written with one schema.
 
     Args:
+        text: the writer's schema.
         dependencies: referenced schemas, each after the schemas that it references.
         reader: another schema to read with (schema evolution).
     Raises: SchemaError: a schema is invalid; LibraryMissingError.
@@ -40,14 +41,20 @@ class AvroCodec:
         self._from_json: Convert | None = None
 
     def decode(self, data: bytes) -> Any:
-        """Return the JSON value. Raises: DecodeError: the bytes do not fit, or are too large as JSON."""
+        """Return the JSON value.
+
+        Raises: DecodeError: the bytes do not fit, or are too large as JSON.
+        """
         value = self._reader.read(data)
         if len(data) > self._most_unchecked_bytes:
             check_json_size(value)
         return value
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as Avro. Raises: EncodeError: the value does not fit."""
+        """Return a JSON value as Avro.
+
+        Raises: EncodeError: the value does not fit.
+        """
         if self._schema is None:
             self._schema = self._reader.parsed()
             self._from_json = Shape(self._reader.schema, _FROM_JSON, is_unchecked=True).convert
@@ -83,11 +90,11 @@ class _ToJson(_FieldByField):
 
 TO_JSON = _ToJson()
 _BYTES_TO_JSON = 'x.decode("latin-1") if x.__class__ is bytes else x'
-"""Expression for bytes; default values are strings already."""
+"""Expression that converts bytes. Default values are strings already."""
 
 
 def unscaled_of(value: bytes | str) -> int:
-    """Return the integer of a decimal, without its scale. Raises: ValueError: too long."""
+    """Return the integer of a decimal, without its scale. Raise ValueError if it is too long."""
     data = value.encode("latin-1") if isinstance(value, str) else value
     if len(data) > MOST_PRECISION:
         raise ValueError(f"a decimal of {len(data)} bytes")

@@ -1,6 +1,6 @@
 """Guard: check of Avro bytes before fastavro reads them, for schemas with which few bytes can exhaust resources.
 
-Recursive and deep schemas can crash the process, because fastavro recurses in C without a limit. With values of zero
+Recursive and deep schemas can crash the process, because fastavro recurses in C without a limit. If values need no
 bytes, an array of ten bytes can have a billion items, and records whose fields double at each level have as many
 values.
 """
@@ -12,7 +12,7 @@ from kctl.serdes.errors import DecodeError
 
 MOST_DEPTH = 500
 MOST_LEVELS = 32
-"""Maximum levels of a schema without a guard."""
+"""Maximum number of nesting levels of a schema that needs no guard."""
 MOST_VALUES, MOST_VALUES_A_BYTE = 100_000, 8
 """Limit of values in data: a base, and a number for each byte."""
 _SIZES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
@@ -98,7 +98,13 @@ class _Walk:
 
 
 class _Facts(NamedTuple):
-    """Properties of a type: nesting levels, values of zero bytes, need of a guard."""
+    """Properties of a type.
+
+    Attributes:
+        levels: nesting levels.
+        is_empty: whether its values need no bytes.
+        is_risky: whether it needs a guard.
+    """
 
     levels: int
     is_empty: bool
@@ -106,7 +112,11 @@ class _Facts(NamedTuple):
 
 
 def _facts(schema: Any, names: Mapping[str, Any], seen: dict[str, _Facts | None]) -> _Facts:
-    """Return the facts of a type; `seen`: facts of named types, None for types in progress."""
+    """Return the facts of a type.
+
+    Args:
+        seen: facts of named types. None for types in progress.
+    """
     if isinstance(schema, list):
         branches = [_facts(each, names, seen) for each in schema]
         levels = max((each.levels for each in branches), default=0)

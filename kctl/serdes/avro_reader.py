@@ -51,7 +51,7 @@ class AvroReader:
         """Return the value of bytes. Raises: DecodeError: they do not fit the schema, or bytes follow the value."""
 
     def most_bytes_of_json(self, json_bytes: int) -> int:
-        """Return the size of data that never exceeds `json_bytes` as JSON; 0 for schemas with a guard.
+        """Return the maximum size of data that never exceeds `json_bytes` as JSON, or 0 for schemas with a guard.
 
         A byte of data produces at most all names of the schema in JSON, because each record type appears at most once
         between the root and a value that is not a record.
@@ -73,7 +73,7 @@ class AvroReader:
 
 
 def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape: Shape) -> Callable[[bytes], Any]:
-    """Return `AvroReader.read` as a closure: small records take half a microsecond."""
+    """Return `AvroReader.read` as a closure, for speed: small records need half a microsecond."""
     names, convert, read_one = shape.names_branches, shape.convert, fastavro.schemaless_reader
 
     def read(data: bytes) -> Any:

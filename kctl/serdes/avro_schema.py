@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 NAMED = ("record", "error", "enum", "fixed")
 MOST_PRECISION = 1000
-"""Maximum digits of a decimal. As in Avro for invalid logical types, a decimal with more digits is read as bytes."""
+"""Maximum number of digits of a decimal. With more, it is read as bytes, as Avro does for invalid logical types."""
 _AS_WRITTEN = ("default", "symbols", "aliases", "doc")
 
 
@@ -19,8 +19,10 @@ class AvroSchema(NamedTuple):
 
 
 def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
-    """Return a schema; `dependencies`: each after the schemas that it references.
+    """Return a schema.
 
+    Args:
+        dependencies: referenced schemas, each after the schemas that it references.
     Raises: ValueError, LookupError, TypeError, RecursionError: the schema is invalid.
     """
     names: dict[str, Any] = {}
@@ -30,7 +32,7 @@ def read_avro_schema(text: str, dependencies: Sequence[str] = ()) -> AvroSchema:
 
 
 def plain(schema: Any) -> Any:
-    """Return a schema without logical types, which fastavro would convert to objects that JSON does not have."""
+    """Return a schema without logical types, because fastavro would convert them to objects that JSON does not have."""
     if isinstance(schema, list):
         return [plain(each) for each in schema]
     if isinstance(schema, dict):

@@ -1,6 +1,6 @@
 """Conversion of fastavro values by a schema, as a generated function.
 
-Generated source takes about 60 ns for each field to convert; closures would take as long as fastavro itself. The source
+Generated source needs about 60 ns for each field to convert. Closures would need as long as fastavro itself. The source
 refers to names of the schema as objects and contains no text of it.
 """
 
@@ -29,14 +29,16 @@ class Leaves(Protocol):
         ...
 
     def record(self, name: str, *, is_top: bool) -> Leaf:
-        """Return the conversion of an entire record; None converts field by field."""
+        """Return the conversion of an entire record, or None to convert field by field."""
         ...
 
     def union(self, branches: Mapping[str, Convert | None]) -> "Convert | dict[str, str]":
         """Return the conversion of a union with several types other than null.
 
         For values read by fastavro, return the key of each branch in an object with one entry.
-        Args: branches: conversions by branch name.
+
+        Args:
+            branches: conversions by branch name.
         """
         ...
 
@@ -47,8 +49,10 @@ class Shape:
     Args:
         copies: copy records before changes, because default values are shared.
         is_unchecked: check types, because users wrote the values.
-        is_part: fastavro names branches in any case, for a larger schema.
-    Attributes: names_branches: fastavro must add branch names to union values. convert: None if values stay unchanged.
+        is_part: the schema is part of a larger one, for which fastavro names branches.
+    Attributes:
+        names_branches: whether fastavro must add branch names to union values.
+        convert: function that converts a value. None if values stay unchanged.
     """
 
     def __init__(
@@ -148,7 +152,7 @@ class Shape:
         return None if made is None else f"(None if x is None else {made})"
 
     def _named_branches(self, keys: Mapping[str, str], inner: Mapping[str, str | None]) -> str:
-        """Return the start of the expression, for values whose branch fastavro names."""
+        """Return the first part of the expression, for values whose branch fastavro names."""
         made = "{x[0]: x[1]}"
         if any(key != name for name, key in keys.items()):
             made = f"{{{self._name(keys)}[x[0]]: x[1]}}"
@@ -170,7 +174,11 @@ class Shape:
         return f"{made} if x.__class__ is dict else "
 
     def _by_class(self, keys: Mapping[str, str], inner: Mapping[str, str | None], kinds: Mapping[str, str]) -> str:
-        """Return the end of the expression, for values identified by their class; `kinds`: branch names by type."""
+        """Return the last part of the expression, for values identified by their class.
+
+        Args:
+            kinds: branch names by type.
+        """
         made, plain = "", {}
         for of_class, names in _CLASSES:
             name = next((kinds[each] for each in names if each in kinds), None)
@@ -217,7 +225,7 @@ def _is_optional(schema: Any) -> bool:
 
 
 def must_name_branches(schema: AvroSchema) -> bool:
-    """Return whether fastavro must name branches, which takes a tenth of its time."""
+    """Return whether fastavro must name branches, which costs a tenth of its time."""
     return any(needs_names(each, schema.names) for each in [schema.schema, *schema.names.values()])
 
 

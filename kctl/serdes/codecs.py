@@ -23,7 +23,11 @@ class Codec(Protocol):
 
 
 class Codecs:
-    """Codecs of the schemas in a registry. Args: reader: an Avro schema to read all Avro values with."""
+    """Codecs of the schemas in a registry.
+
+    Args:
+        reader: an Avro schema to read all Avro values with.
+    """
 
     def __init__(self, store: SchemaStore, reader: str | None = None) -> None:
         self._store = store

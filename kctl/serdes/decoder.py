@@ -11,7 +11,7 @@ from kctl.serdes.registry import AVRO, JSON, PROTOBUF
 from kctl.serdes.wire import Header, read_frame
 
 MOST_VALUE_BYTES = 16 * 1024 * 1024
-"""Maximum size of a decoded key or value: Python objects are several times as large."""
+"""Maximum size of a decoded key or value. Python objects are several times as large."""
 
 
 class Form(Enum):
@@ -27,7 +27,12 @@ _TYPES = {Form.AVRO: AVRO, Form.PROTOBUF: PROTOBUF, Form.JSON_SCHEMA: JSON}
 
 
 class Decoded(NamedTuple):
-    """JSON value, and the schema and schema type of its bytes, or None."""
+    """JSON value.
+
+    Attributes:
+        schema: schema ID in the record, or None.
+        type: type of the schema, or None.
+    """
 
     value: Any
     schema: int | UUID | None = None
@@ -40,7 +45,8 @@ class Decoder:
     Args:
         header: name of the header that may have the schema ID.
         codecs: codecs of the registry, or None.
-        local, framed: codec of bytes without, or with a schema ID, in place of the registry.
+        local: codec of bytes without a schema ID.
+        framed: codec of bytes with a schema ID, in place of the registry.
     """
 
     def __init__(
@@ -58,9 +64,11 @@ class Decoder:
         self._framed = framed
 
     def decode(self, data: bytes, headers: Sequence[Header] = ()) -> Decoded | None:
-        """Return the value; None if the form is AUTO and the bytes have no schema ID.
+        """Return the value, or None if the form is AUTO and the bytes have no schema ID.
 
-        Raises: DecodeError: the bytes do not fit the schema; KafkaError: the schema is not available.
+        Raises:
+            DecodeError: the bytes do not fit the schema.
+            KafkaError: the schema is not available.
         """
         if len(data) > MOST_VALUE_BYTES:
             raise DecodeError(f"it has {len(data)} bytes, and kctl decodes up to {MOST_VALUE_BYTES}")
@@ -79,7 +87,10 @@ class Decoder:
         return Decoded(codec.decode(framed.payload), framed.schema, kind)
 
     def schema_of(self, data: bytes, headers: Sequence[Header]) -> int | UUID | None:
-        """Return the schema ID of bytes, if any. Raises: DecodeError: it is malformed."""
+        """Return the schema ID of bytes, or None if they have none.
+
+        Raises: DecodeError: the schema ID is malformed.
+        """
         framed = read_frame(data, headers, self._header)
         return None if framed is None else framed.schema
 

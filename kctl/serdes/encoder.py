@@ -18,9 +18,10 @@ MOST_VERSION = 2**31 - 1
 
 
 class Target(NamedTuple):
-    """Schema to encode with; without ID and subject, each record has its schema.
+    """Schema to encode with. Without ID and subject, each record has its schema.
 
-    Attributes: subject: with `{topic}` for the record's topic.
+    Attributes:
+        subject: may contain `{topic}` for the record's topic.
     """
 
     schema_id: int | None = None
@@ -35,9 +36,11 @@ class Target(NamedTuple):
 def parse_target(text: str, side: str) -> Target:
     """Return the target of `auto`, `id:N`, `topic`, `record:NAME`, `topic-record:NAME`, or `SUBJECT[@VERSION]`.
 
-    Args: side: `key` or `value`, the suffix of the topic name strategy.
+    Subjects are as in the subject name strategies of Confluent's serializers.
+
+    Args:
+        side: `key` or `value`, the suffix of the topic name strategy.
     Raises: ValueError: an ID or version is not a number, or a name is empty.
-    Source: the subject name strategies of Confluent's serializers.
     """
     if text == "auto":
         return Target()
@@ -74,7 +77,7 @@ class Encoder:
     Args:
         header: name of the header that may have the schema ID.
         new: schema to register under the subject before its first use.
-        codec: for Protobuf schemas that the registry has as text only.
+        codec: codec for Protobuf schemas that the registry has only as text.
     """
 
     def __init__(
@@ -97,24 +100,28 @@ class Encoder:
         self._of_subject: dict[str, tuple[int, Codec]] = {}
 
     def encode(self, data: bytes, topic: str, schema: int | UUID | None, headers: Sequence[Header]) -> bytes:
-        """Return the bytes of a JSON text, unchanged if records specify schemas and this one has none.
+        """Return the bytes of a JSON text. If records specify schemas and this one has none, return the text unchanged.
 
-        Raises: EncodeError: not JSON, or does not fit; KafkaError: from the registry.
+        Raises:
+            EncodeError: the text is not JSON, or does not fit the schema.
+            KafkaError: the registry failed a request.
         """
         if self._target.is_of_record:
             return data if schema is None else self._encode_of_record(data, schema, headers)
         return self.encode_value(read_json(data), topic)
 
     def encode_value(self, value: Any, topic: str) -> bytes:
-        """Return the bytes of a JSON value; the target must have a schema ID or a subject.
+        """Return the bytes of a JSON value. The target must have a schema ID or a subject.
 
-        Raises: EncodeError: the value does not fit; KafkaError: from the registry.
+        Raises:
+            EncodeError: the value does not fit.
+            KafkaError: the registry failed a request.
         """
         number, codec = self.schema_of(topic)
         return write_frame(number, codec.encode(value))
 
     def schema_of(self, topic: str) -> tuple[int, Codec]:
-        """Return the schema ID and codec of values for a topic, cached. Raises: KafkaError."""
+        """Return the schema ID and codec of values for a topic, which are cached. Raises: KafkaError."""
         target = self._target
         if target.schema_id is not None:
             return target.schema_id, self._codec_of(target.schema_id)

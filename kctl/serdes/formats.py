@@ -14,11 +14,17 @@ class Serde(Protocol[T]):
     """Format of keys or values of type T. Not called for null."""
 
     def serialize(self, value: T, topic: str) -> bytes:
-        """Return the bytes of a value for a topic. Raises: EncodeError: the value does not fit."""
+        """Return the bytes of a value for a topic.
+
+        Raises: EncodeError: the value does not fit.
+        """
         ...
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> T:
-        """Return the value of bytes. Raises: DecodeError: the bytes do not have this format."""
+        """Return the value of bytes.
+
+        Raises: DecodeError: the bytes do not have this format.
+        """
         ...
 
 
@@ -67,7 +73,8 @@ class _ByCodec:
 class Json(_ByCodec):
     """JSON values as JSON.
 
-    Args: schema: JSON Schema to check written values with; empty disables checks.
+    Args:
+        schema: JSON Schema to check written values with. An empty string disables checks.
     """
 
     def __init__(self, schema: str = "") -> None:

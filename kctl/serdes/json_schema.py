@@ -1,6 +1,6 @@
-"""JsonSchemaCodec: JSON values, checked when written; by jsonschema-rs.
+"""JsonSchemaCodec: JSON values, checked by jsonschema-rs when they are written.
 
-Values are not checked when read: readers can see invalid ones.
+Values are not checked when they are read, so readers can get invalid ones.
 """
 
 import json
@@ -14,7 +14,12 @@ from kctl.serdes.libraries import import_library
 
 
 class JsonSchemaCodec:
-    """Codec of one schema; empty `text` disables checks. Args: dependencies: referenced schemas by reference name."""
+    """Codec of one schema.
+
+    Args:
+        text: the schema. An empty string disables checks.
+        dependencies: referenced schemas by reference name.
+    """
 
     def __init__(self, text: str, dependencies: Mapping[str, str] | None = None) -> None:
         self._text = text
@@ -23,14 +28,20 @@ class JsonSchemaCodec:
         self._guard: JsonSchemaGuard | None = None
 
     def decode(self, data: bytes) -> Any:
-        """Return the value. Raises: DecodeError: not JSON."""
+        """Return the value.
+
+        Raises: DecodeError: the bytes are not JSON.
+        """
         try:
             return parse_json(data)
         except (ValueError, RecursionError) as e:
             raise DecodeError(f"not JSON: {e}"[:300]) from None
 
     def encode(self, value: Any) -> bytes:
-        """Return the JSON of a value. Raises: EncodeError: the value does not fit the schema."""
+        """Return the JSON of a value.
+
+        Raises: EncodeError: the value does not fit the schema.
+        """
         if self._text:
             self._check(value)
         try:
@@ -60,7 +71,7 @@ class JsonSchemaCodec:
             raise EncodeError(f"the value does not fit the JSON Schema{where}: {error.message}"[:300])
 
     def _retrieve(self, uri: str) -> Any:
-        """Return a referenced schema, never from the network."""
+        """Return a referenced schema. Never uses the network."""
         for name in (uri, uri.rpartition("/")[2]):
             if name in self._dependencies:
                 return json.loads(self._dependencies[name])

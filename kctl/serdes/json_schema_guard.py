@@ -1,8 +1,8 @@
 """JsonSchemaGuard: limit on the work of validation, for schemas with exponential cost.
 
-If each level of a schema references the next one twice, or a schema references itself twice for the same value, checks
-double at each level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper bound of the
-checks without evaluating them.
+If each level of a schema references the next one twice, or a schema references itself twice for the same value, the
+number of checks doubles at each level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper
+bound of the checks without evaluating them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Any
 from kctl.serdes.errors import EncodeError
 
 MOST_EXPANDED = 10_000
-"""Maximum number of expanded subschemas without a guard."""
+"""Maximum number of expanded subschemas of a schema that needs no guard."""
 MOST_CHECKS, MOST_CHECKS_A_VALUE = 100_000, 100
 """Limit of checks: a base, and a number for each value."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -24,7 +24,11 @@ Schema = Mapping[str, Any]
 
 
 class JsonSchemaGuard:
-    """Guard of one schema. Args: documents: the schema under "", and referenced schemas by name."""
+    """Guard of one schema.
+
+    Args:
+        documents: the schema under an empty name, and referenced schemas by name.
+    """
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
@@ -56,7 +60,6 @@ class JsonSchemaGuard:
             waiting += [(each, child, frozenset()) for each, child in _of_children(schema, instance)]
 
     def _is_risky(self, root: Any) -> bool:
-        """Return whether a schema references itself, or expands to too many subschemas."""
         sizes: dict[int, int | None] = {}
         waiting: list[tuple[Any, bool]] = [(root, False)]
         while waiting:
@@ -132,7 +135,6 @@ def _children(schema: Schema) -> Iterator[Any]:
 
 
 def _of_children(schema: Schema, instance: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield subschemas of properties or items, each with a value that it may apply to."""
     if isinstance(instance, Mapping):
         named = schema.get("properties")
         if isinstance(named, Mapping):

@@ -11,7 +11,8 @@ from kctl.serdes.errors import DecodeError, EncodeError, SerdesError
 def show_json(value: Any, *, is_ascii: bool = False) -> str:
     """Return a value as compact JSON, with NaN and infinities as strings, as in Protobuf and Avro.
 
-    Args: is_ascii: escape non-ASCII characters, for a terminal. Lone surrogates are always escaped.
+    Args:
+        is_ascii: escape non-ASCII characters, for a terminal. Lone surrogates are always escaped.
     Raises: SerdesError: the value is nested too deeply.
     """
     try:
@@ -55,7 +56,7 @@ def check_json_size(value: Any) -> None:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return the value of JSON in UTF-8. Raises: ValueError, RecursionError: not JSON.
+    """Return the value of JSON in UTF-8. Raise ValueError or RecursionError if it is not JSON.
 
     json.loads would also accept UTF-16 and UTF-32, and read bytes with a schema ID as text.
     """
@@ -63,7 +64,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def read_json(data: bytes) -> Any:
-    """Return the value of a JSON text. Raises: EncodeError: not JSON."""
+    """Return the value of a JSON text. Raise EncodeError if it is not JSON."""
     try:
         return parse_json(data)
     except (ValueError, RecursionError) as e:

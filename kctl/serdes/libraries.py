@@ -10,7 +10,8 @@ from kctl.version import install_command
 def import_library(module: str, extra: str) -> Any:
     """Return a module of an optional library.
 
-    Args: extra: extra of the distribution that installs the library.
+    Args:
+        extra: extra of the distribution that installs the library.
     Raises: LibraryMissingError: the library is not installed.
     """
     try:

@@ -1,6 +1,6 @@
 """MessagePackCodec: conversion between MessagePack and JSON values, by msgpack.
 
-Values that JSON does not have are objects: bytes `{"base64": "..."}`, a map with keys other than strings `{"map":
+Values that JSON does not have become objects: bytes `{"base64": "..."}`, a map with keys other than strings `{"map":
 [[key, value], ...]}`, an extension type `{"ext": 5, "base64": "..."}`. Maps that look like one of these are written as
 `map`, so every value is restored exactly.
 """
@@ -17,7 +17,8 @@ _BYTES, _MAP, _EXT = {"base64"}, {"map"}, {"ext", "base64"}
 class _Pairs(list[tuple[Any, Any]]):
     """Keys and values of a map in their order.
 
-    Not a dict: the hashes of numbers and arrays are known, so a value could have thousands of keys with one hash.
+    A dict would be slow with hostile values: hashes of numbers and arrays are known, so thousands of keys can share
+    one.
     """
 
 
@@ -26,7 +27,10 @@ class MessagePackCodec:
         self._msgpack = import_library("msgpack", "msgpack")
 
     def decode(self, data: bytes) -> Any:
-        """Return the value. Raises: DecodeError: the bytes are not exactly one MessagePack value."""
+        """Return the value.
+
+        Raises: DecodeError: the bytes are not exactly one MessagePack value.
+        """
         try:
             unpacked = self._msgpack.unpackb(
                 data, raw=False, strict_map_key=False, timestamp=0, use_list=False, object_pairs_hook=_Pairs
@@ -36,7 +40,10 @@ class MessagePackCodec:
             raise DecodeError(f"not MessagePack: {str(e) or type(e).__name__}"[:300]) from None
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as MessagePack. Raises: EncodeError: a number is too large, or an object is malformed."""
+        """Return a JSON value as MessagePack.
+
+        Raises: EncodeError: a number is too large, or an object is malformed.
+        """
         try:
             packed: bytes = self._msgpack.packb(self._from_json(value))
             return packed

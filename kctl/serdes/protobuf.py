@@ -47,10 +47,10 @@ class ProtobufCodec:
     """Codec of the messages in a file.
 
     Args:
-        files: import names and serialized FileDescriptorProtos, each after its imports; the last one is the file
+        files: import names and serialized FileDescriptorProtos, each after its imports. The last one is the file
             itself. Well-known types are optional.
-        message: full name of the message; None reads message indexes before each payload.
-        is_framed: message indexes precede the payload.
+        message: full name of the message. None reads message indexes before each payload.
+        is_framed: whether message indexes precede the payload.
     Raises: SchemaError: the files are invalid, or the message does not exist; LibraryMissingError.
     """
 
@@ -123,7 +123,7 @@ class ProtobufCodec:
             raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=hint) from None
 
     def descriptor(self, message: str | None) -> Any:
-        """Return the descriptor of a message by full name; None means the first message of the file.
+        """Return the descriptor of a message by full name. None means the first message of the file.
 
         Raises: SchemaError: the message does not exist.
         """
@@ -135,7 +135,10 @@ class ProtobufCodec:
             raise SchemaError("there is no message in the Protobuf schema") from None
 
     def indexed(self, indexes: Sequence[int]) -> Any:
-        """Return the descriptor of a message by indexes. Raises: DecodeError: it does not exist."""
+        """Return the descriptor of a message by its indexes.
+
+        Raises: DecodeError: the message does not exist.
+        """
         found: Any = None
         for index in indexes:
             messages = list(
@@ -147,7 +150,7 @@ class ProtobufCodec:
         return found
 
     def split(self, data: bytes) -> tuple[Any, bytes]:
-        """Return the descriptor and the bytes of a framed message, after message indexes or Apicurio's type name.
+        """Return the descriptor and the bytes of a framed message, without its message indexes or Apicurio's type name.
 
         Raises: DecodeError: the message does not exist.
         """
@@ -163,7 +166,6 @@ class ProtobufCodec:
         return found, payload
 
     def _type_named(self, data: bytes) -> Any:
-        """Return the descriptor in Apicurio's prefix, a delimited message with the type name, or None."""
         if len(data) < 4 or data[1] != _TEXT_1 or data[0] != data[2] + 2:
             return None
         name = data[3 : data[0] + 1].decode("utf-8", "replace")
@@ -172,7 +174,10 @@ class ProtobufCodec:
         return self._file.message_types_by_name.get(name)
 
     def decode(self, data: bytes) -> Any:
-        """Return the message as JSON. Raises: DecodeError: the bytes are not a message of this schema."""
+        """Return the message as JSON.
+
+        Raises: DecodeError: the bytes are not a message of this schema.
+        """
         descriptor = self._message
         if self._is_framed:
             descriptor, data = self.split(data)
@@ -188,7 +193,7 @@ class ProtobufCodec:
     def _check_json_size(self, message: Any) -> None:
         """Raise DecodeError if a message is too large as JSON, or nested too deeply.
 
-        Two bytes can print all fields without presence.
+        A message of two bytes prints all its fields without presence.
         """
         size_bytes = 0
         left = [(message, 0)]
@@ -238,7 +243,10 @@ class ProtobufCodec:
         )
 
     def encode(self, value: Any) -> bytes:
-        """Return a JSON value as a message. Raises: EncodeError: the value does not fit."""
+        """Return a JSON value as a message.
+
+        Raises: EncodeError: the value does not fit.
+        """
         descriptor = self._message or self.indexed((0,))
         if isinstance(value, list):  # the library would read it as an empty message
             raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is not a message")

@@ -45,7 +45,12 @@ T = TypeVar("T")
 
 
 class Reference(NamedTuple):
-    """Reference to another schema: its name in the schema, and its subject and version."""
+    """Reference to another schema.
+
+    Attributes:
+        name: name in the referencing schema.
+        subject, version: location of the other schema.
+    """
 
     name: str
     subject: str
@@ -53,7 +58,11 @@ class Reference(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """Schema: its type (AVRO, PROTOBUF, or JSON), text, and references."""
+    """Schema in a registry.
+
+    Attributes:
+        type: AVRO, PROTOBUF, or JSON.
+    """
 
     type: str
     text: str
@@ -98,7 +107,9 @@ class SchemaRegistry:
 
     @contextmanager
     def one_timeout(self) -> Iterator[None]:
-        """Share the timeout of one call among all requests of the block, or of the outermost block."""
+        """Share the timeout of one call among all requests of the block. In nested blocks, the outermost timeout
+        applies.
+        """
         outer = self._shared
         self._shared = outer or self._timer()
         try:
@@ -115,18 +126,19 @@ class SchemaRegistry:
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema:
         """Return a schema by ID or GUID.
 
-        Args: serialized: return Protobuf as the base64 of a FileDescriptorProto, not as text.
+        Args:
+            serialized: return Protobuf as the base64 of a FileDescriptorProto, not as text.
         """
         place = f"/schemas/guids/{schema}" if isinstance(schema, UUID) else f"/schemas/ids/{schema}"
         return _schema_of(self._get(place + ("?format=serialized" if serialized else "")))
 
     def subjects(self, *, prefix: str = "", deleted: bool = False) -> list[str]:
-        """Return the sorted subjects with a prefix; `deleted` includes soft-deleted ones."""
+        """Return the sorted subjects with a prefix. `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(name for name in _list_of(self._get(f"/subjects{query}"), str) if name.startswith(prefix))
 
     def versions(self, subject: str, *, deleted: bool = False) -> list[int]:
-        """Return the sorted versions of a subject; `deleted` includes soft-deleted ones."""
+        """Return the sorted versions of a subject. `deleted` includes soft-deleted ones."""
         query = "?deleted=true" if deleted else ""
         return sorted(_list_of(self._get(f"/subjects/{_quoted(subject)}/versions{query}"), int))
 
@@ -152,7 +164,7 @@ class SchemaRegistry:
         return _field(found, "is_compatible", bool), texts
 
     def delete(self, subject: str, version: int | str | None = None, *, permanent: bool = False) -> list[int]:
-        """Delete a subject or one version, softly or permanently; return the deleted versions."""
+        """Delete a subject or one version, softly or permanently. Return the deleted versions."""
         place = f"/subjects/{_quoted(subject)}" + ("" if version is None else f"/versions/{version}")
         found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None)
         return [found] if isinstance(found, int) else _list_of(found, int)
@@ -173,7 +185,6 @@ class SchemaRegistry:
         return self._call("GET", place, None)
 
     def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
-        """Send a request to the servers until one responds; return its JSON."""
         timer = self._shared or self._timer()
         failed: KafkaError | None = None
         for server in list(self._servers):
@@ -235,7 +246,6 @@ class SchemaRegistry:
         return headers
 
     def _token(self, timer: Timer) -> str:
-        """Return the token, or the next one if it is due. If that fails, the current one is used until it expires."""
         from kctl.client.network.renewed import Renewal  # deferred import: for this login only
 
         renewal: Renewal[AccessToken] = self._renewal or Renewal()

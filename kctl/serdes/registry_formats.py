@@ -57,12 +57,18 @@ class RegistrySerde:
         self._lock = lock
 
     def serialize(self, value: Any, topic: str) -> bytes:
-        """Return the bytes of a value. Raises: EncodeError; KafkaError: from the registry."""
+        """Return the bytes of a value.
+
+        Raises: EncodeError; KafkaError: the registry failed a request.
+        """
         with self._lock:
             return self._encoder.encode_value(value, topic)
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
-        """Return the value of bytes. Raises: DecodeError; KafkaError: from the registry."""
+        """Return the value of bytes.
+
+        Raises: DecodeError; KafkaError: the registry failed a request.
+        """
         with self._lock:
             decoded = self._decoder.decode(data, headers)
         assert decoded is not None  # the form is not AUTO
@@ -72,8 +78,10 @@ class RegistrySerde:
 class Registry:
     """Schema registry, and formats with its schemas.
 
-    Args: config: properties `schema.registry.*`, and properties of a Kafka client for timeouts.
-    Attributes: client: requests to the registry, such as `subjects()` and `register()`.
+    Args:
+        config: properties `schema.registry.*`, and properties of a Kafka client for timeouts.
+    Attributes:
+        client: requests to the registry, such as `subjects()` and `register()`.
     Raises: ConfigError: the URL is missing, or a property is unknown or malformed.
     """
 
@@ -88,21 +96,21 @@ class Registry:
         """Return the format for Avro.
 
         Args:
-            schema: schema to register under the subject before the first write; None uses the schema of the subject.
+            schema: schema to register under the subject before the first write. None uses the schema of the subject.
             subject: schema of written values: `topic` (TOPIC-value, or TOPIC-key), `record:NAME`, `topic-record:NAME`,
                 `SUBJECT`, `SUBJECT@VERSION`, or `id:N`. Read values have a schema ID.
-            is_key: the format is for keys.
+            is_key: whether the format is for keys.
             reader: schema to read all values with.
         Raises: ValueError: the subject is malformed.
         """
         return self._serde(Form.AVRO, AVRO, schema, subject, is_key=is_key, reader=reader)
 
     def protobuf(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
-        """Return the format for Protobuf; see `avro`."""
+        """Return the format for Protobuf. Arguments are as for `avro`."""
         return self._serde(Form.PROTOBUF, PROTOBUF, schema, subject, is_key=is_key)
 
     def json_schema(self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False) -> RegistrySerde:
-        """Return the format for JSON Schema; see `avro`. Checks written values."""
+        """Return the format for JSON Schema, which checks written values. Arguments are as for `avro`."""
         return self._serde(Form.JSON_SCHEMA, JSON, schema, subject, is_key=is_key)
 
     def _serde(

@@ -12,9 +12,9 @@ ENDINGS = {".avsc": AVRO, ".proto": PROTOBUF, ".json": JSON}
 
 
 def schema_of(text: str, name: str, kind: str | None, references: Sequence[Reference]) -> Schema:
-    """Return the schema in a file; its type is `kind`, or follows from the file name, or is Avro.
+    """Return the schema in a file. Its type is `kind`, otherwise follows from the file name, otherwise is Avro.
 
-    Raises: SchemaError: Avro or JSON Schema that is not JSON.
+    Raises: SchemaError: Avro or JSON Schema is not JSON.
     """
     found = TYPES[kind] if kind is not None else next((ENDINGS[end] for end in ENDINGS if name.endswith(end)), AVRO)
     if found != PROTOBUF:
@@ -26,7 +26,7 @@ def schema_of(text: str, name: str, kind: str | None, references: Sequence[Refer
 
 
 def read_reference(text: str) -> Reference:
-    """Return the reference in `NAME=SUBJECT@VERSION`. Raises: ValueError: malformed."""
+    """Return the reference in `NAME=SUBJECT@VERSION`. Raise ValueError if it is malformed."""
     name, equals, place = text.partition("=")
     subject, at, version = place.rpartition("@")
     number = integer_in(version)

@@ -1,7 +1,7 @@
 """SchemaStore: schemas of a registry, cached in memory, and on disk for later commands.
 
 Schema IDs never change their meaning, so entries do not expire. A failed request is repeated after RETRY_MS at the
-earliest. If the registry does not respond, nothing is sent for RETRY_MS, so it delays a command only once.
+earliest. If the registry does not respond, nothing is sent for RETRY_MS, so the registry delays a command only once.
 """
 
 import json
@@ -51,7 +51,11 @@ class Registry(Protocol):
 
 
 class SchemaStore:
-    """Cache of the schemas of one registry. Args: folder: directory of the cache on disk, or None."""
+    """Cache of the schemas of one registry.
+
+    Args:
+        folder: directory of the cache on disk, or None.
+    """
 
     def __init__(self, registry: Registry, clock: Clock, folder: Path | None) -> None:
         self._registry = registry
@@ -61,9 +65,9 @@ class SchemaStore:
         self._failed: dict[str, tuple[int, KafkaError]] = {}
 
     def resolve(self, schema: int | UUID) -> Resolved:
-        """Return a schema with its references, within one timeout; Protobuf in serialized form.
+        """Return a schema with its references, within one timeout. Protobuf is in serialized form.
 
-        Raises: KafkaError: from the registry, including a recent failure.
+        Raises: KafkaError: the registry failed a request, possibly a recent one.
         """
         with self._registry.one_timeout():
             found = self._kept(f"id-{schema}", lambda: self._registry.schema(schema))
@@ -74,7 +78,7 @@ class SchemaStore:
     def with_references(self, schema: Schema) -> Resolved:
         """Return a schema with its references.
 
-        Raises: SchemaError: too many references, or a cycle; KafkaError: from the registry.
+        Raises: SchemaError: too many references, or a cycle; KafkaError: the registry failed a request.
         """
         found: dict[str, Schema] = {}
         with self._registry.one_timeout():
@@ -158,7 +162,6 @@ def _keep(kept: dict[str, V], name: str, value: V) -> None:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether a path is a directory that only this user can write, and not a symlink."""
     try:
         found = folder.lstat()
     except OSError:

@@ -30,8 +30,8 @@ def open_system_registry(
 
     Args:
         client: supplies the connect, request, and API timeouts.
-        one_timeout: share the API timeout among all calls, starting now; otherwise each call has its own.
-        make_http: creates the HTTP client; None is a client that blocks.
+        one_timeout: share the API timeout among all calls, starting now. If False, each call has its own.
+        make_http: creates the HTTP client. None creates a client that blocks.
     Raises: ConfigError: the URL is missing, or a TLS property is invalid.
     """
     from kctl.client.http import HttpClient, HttpLimits  # deferred import: loads TLS, unused without a registry

@@ -20,11 +20,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 C = TypeVar("C", Consumer, Producer)
 OnError = Callable[[ConsumerRecord, RecordDecodeError], object]
-"""Handler of records that cannot be decoded. If it raises, the consumer retries the record; otherwise it continues."""
+"""Handler of records that cannot be decoded. If it raises, the consumer retries the record. Otherwise it continues."""
 
 
 class TypedRecord(Generic[K, V]):
-    """Record with decoded key and value. Attributes: record: the original record, with its bytes and headers."""
+    """Record with decoded key and value.
+
+    Attributes:
+        record: the original record, with its bytes and headers.
+    """
 
     __slots__ = ("key", "record", "value")
 
@@ -99,7 +103,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
     Args:
         client: the consumer.
         key, value: the formats. Null keys and values are None.
-        on_error: handler of records that cannot be decoded; None raises the error.
+        on_error: handler of records that cannot be decoded. None raises the error.
     """
 
     def __init__(self, client: Consumer, key: Serde[K], value: Serde[V], *, on_error: OnError | None = None) -> None:
@@ -109,12 +113,13 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         self._on_error = on_error
 
     def poll(self, timeout: Timeout = None) -> list[TypedRecord[K, V]]:
-        """Return the next decoded records; see `Consumer.poll`.
+        """Return the next decoded records, as `Consumer.poll` does.
 
         If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
-        stays at the record; seek to skip it.
-        Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-            not respond, or as `Consumer.poll`.
+        stays at the record. Seek to skip it.
+        Raises:
+            RecordDecodeError: a record cannot be decoded, and there is no handler.
+            KafkaError: the registry does not respond, or as `Consumer.poll`.
         """
         records = self.client.poll(timeout)
         found: list[TypedRecord[K, V]] = []
@@ -137,7 +142,7 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
         return found
 
     def __iter__(self) -> Iterator[TypedRecord[K, V]]:
-        """Yield decoded records without end, as the loop over a `Consumer`. Raises: see `poll`."""
+        """Yield decoded records without end, as the loop over a `Consumer` does. Raises: as `poll`."""
         for record in self.client:
             try:
                 typed = self._decoded(record)
@@ -148,7 +153,6 @@ class TypedConsumer(_Typed[Consumer], Generic[K, V]):
                 yield typed
 
     def _decoded(self, record: ConsumerRecord) -> TypedRecord[K, V] | None:
-        """Return a record; None if the handler processed it."""
         try:
             key = self._read("key", self._key, record.key, record)
             return TypedRecord(key, self._read("value", self._value, record.value, record), record)
@@ -203,9 +207,11 @@ class TypedProducer(_Typed[Producer], Generic[K, V]):
         timestamp_ms: int | datetime | None = None,
         callback: Callback | None = None,
     ) -> SendFuture:
-        """Return the future of one record; see `Producer.send`.
+        """Send a record and return its future, as `Producer.send` does.
 
-        Raises: EncodeError: key or value does not fit its format. KafkaError: from the registry, or as `Producer.send`.
+        Raises:
+            EncodeError: key or value does not fit its format.
+            KafkaError: the registry failed a request, or as `Producer.send`.
         """
         value_bytes = None if value is None else self._value.serialize(value, topic)
         key_bytes = None if key is None else self._key.serialize(key, topic)
@@ -218,7 +224,7 @@ class DeadLetters:
     Use it for `on_error` of a typed consumer, or call `send` for records that your code rejects. Key, value, and
     headers are unchanged. The added headers have the names of Kafka Connect.
     Args:
-        producer: sends the records; is not closed.
+        producer: sends the records, and is not closed.
         topic: the dead letter topic.
     """
 
@@ -231,5 +237,5 @@ class DeadLetters:
         return self.send(record, error).result()
 
     def send(self, record: ConsumerRecord, error: Exception) -> SendFuture:
-        """Send a record; wait for the result before you commit its offset."""
+        """Send a record and return its future. Wait for the result before you commit the record's offset."""
         return self._producer.send(self._topic, record.value, record.key, headers=letter_headers(record, error))

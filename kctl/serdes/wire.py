@@ -3,9 +3,9 @@
     magic 0: 0x00, schema ID as big-endian int32, payload (Protobuf: message indexes first)
     magic 1: 0x01, schema GUID of 16 bytes, payload; also alone in the header __key_schema_id or __value_schema_id
 
-Message indexes are zigzag varints, preceded by their count; a single 0 means the first message of the file.
+Message indexes are zigzag varints, preceded by their count. A single 0 means the first message of the file.
 
-Source: Confluent's wire format; GUIDs as of its clients 8.0.
+Source: Confluent's wire format, with GUIDs as in its clients 8.0.
 """
 
 from collections.abc import Sequence
@@ -32,9 +32,10 @@ class Framed(NamedTuple):
 
 
 def read_frame(data: bytes, headers: Sequence[Header] = (), header: str = "") -> Framed | None:
-    """Return the schema and the payload of a key or value; None without a schema.
+    """Return the schema and the payload of a key or value, or None if it has no schema.
 
-    Args: header: name of the header that may have the schema; the last one counts.
+    Args:
+        header: name of the header that may have the schema. The last one counts.
     """
     for name, value in reversed(headers):
         if name == header and value is not None:

@@ -22,10 +22,12 @@ IsolationLevel = Literal["read_committed", "read_uncommitted"]
 
 
 class KafkaSandbox:
-    """A Kafka cluster on loopback. Call `close` to stop it; a dropped cluster stops with a ResourceWarning.
+    """A Kafka cluster on loopback. Call `close` to stop it. If it is dropped, it stops with a ResourceWarning.
 
     Any Kafka client of any language can connect. All methods are thread-safe. Broker IDs are 1, 2, 3, and so on.
-    Attributes: sandbox: the underlying cluster, with further controls, which can change in any release.
+
+    Attributes:
+        sandbox: the underlying cluster, with further controls, which can change in any release.
     """
 
     def __init__(
@@ -41,10 +43,10 @@ class KafkaSandbox:
 
         Args:
             brokers: number of brokers, 1 to 250.
-            topics: numbers of partitions of the topics to create, by name.
+            topics: dict from name to partition count of the topics to create.
             config: broker properties by Kafka's names, such as auto.create.topics.enable.
             host: address to listen on.
-            port: port of broker 1; broker 2 has the next port. 0 uses free ports.
+            port: port of broker 1. Broker 2 has the next port. 0 uses free ports.
         Raises:
             InvalidSetting: a property is unknown or has an invalid value.
             OSError: a port is in use.
@@ -84,12 +86,12 @@ class KafkaSandbox:
     ) -> None:
         """Create a topic.
 
-        Raises: TopicRefused: it exists, or its name, counts, or config are invalid.
+        Raises: TopicRefused: the topic exists, or its name, counts, or config are invalid.
         """
         self.sandbox.create_topic(name, partitions, replication_factor, dict(config))
 
     def topics(self) -> dict[str, int]:
-        """Return the numbers of partitions by topic, without internal topics."""
+        """Return a dict from topic to partition count, without internal topics."""
         return {name: count for name, count in self.sandbox.topics().items() if not name.startswith("__")}
 
     def produce(
@@ -106,8 +108,8 @@ class KafkaSandbox:
 
         Args:
             value, key: bytes, a string (UTF-8), or None.
-            partition: None chooses the partition as Kafka's producers do for the key; without a key, partition 0.
-            timestamp_ms: milliseconds since the epoch; None is now.
+            partition: None chooses the partition by the key, as Kafka's producers do, or partition 0 without a key.
+            timestamp_ms: milliseconds since the epoch. None is now.
         Raises:
             ValueError: the topic or the partition does not exist.
             BatchRefused: the broker rejects the record.
@@ -158,17 +160,18 @@ class KafkaSandbox:
     # --- groups -----------------------------------------------------------------------------------------------------
 
     def commits(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offset of each partition of a group: the next offset to read."""
+        """Return a dict from partition to the committed offset of a group, which is the next offset to read."""
         return {TopicPartition(*at): found.offset for at, found in self.sandbox.committed(group).items()}
 
     def members(self, group: str) -> list[str]:
-        """Return the member ids of a group; an empty list if the group does not exist."""
+        """Return the member ids of a group, or an empty list if the group does not exist."""
         return self.sandbox.members(group)
 
     def expire_session(self, group: str, member: str | None = None) -> None:
         """Remove members from a group, as if they had sent no heartbeat for their session timeout.
 
-        Args: member: the id of a member; None removes all members.
+        Args:
+            member: the id of a member. None removes all members.
         Raises: ValueError: the group has no such member, or no members.
         """
         members = self.members(group)
@@ -185,9 +188,11 @@ class KafkaSandbox:
         Args:
             api: Kafka's name, such as Produce, Fetch, or OffsetCommit.
             error: Kafka's name, such as NOT_LEADER_OR_FOLLOWER.
-            when: once(), times(n), or every(n); None is once().
-            broker: ID of a broker; None counts the requests of all brokers together.
-        Raises: ValueError: the API, the error, or the broker does not exist. TypeError: `when` is not a trigger.
+            when: once(), times(n), or every(n). None is once().
+            broker: ID of a broker. None counts the requests of all brokers together.
+        Raises:
+            ValueError: the API, the error, or the broker does not exist.
+            TypeError: `when` is not a trigger.
         """
         self._check_broker(broker)
         if not isinstance(when, Trigger | None):
@@ -201,7 +206,7 @@ class KafkaSandbox:
         """Start a fault of a broker, which lasts until `heal`.
 
         Args:
-            broker: ID of a broker; None means all brokers.
+            broker: ID of a broker. None means all brokers.
             ms: the delay of Fault.DELAY.
         Raises:
             ValueError: the broker does not exist, or `ms` does not fit the fault.
@@ -214,7 +219,7 @@ class KafkaSandbox:
 
     @contextmanager
     def fault(self, fault: Fault, broker: int | None = None, *, ms: int = 0) -> Iterator[None]:
-        """Run a block with a fault of a broker; see `start_fault`."""
+        """Run a block with a fault of a broker. Arguments and errors are as for `start_fault`."""
         self.start_fault(fault, broker, ms=ms)
         try:
             yield
@@ -223,7 +228,7 @@ class KafkaSandbox:
 
     @contextmanager
     def freeze(self, broker: int | None = None) -> Iterator[None]:
-        """Run a block while a broker is frozen: it accepts connections, but responds only after the block."""
+        """Run a block while a broker is frozen. It accepts connections, but responds only after the block."""
         with self.fault(Fault.FREEZE, broker):
             yield
 

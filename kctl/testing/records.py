@@ -10,7 +10,10 @@ Headers = Mapping[str, Content] | Iterable[tuple[str, Content]]
 
 
 def content(name: str, given: Content) -> bytes | None:
-    """Return the bytes of a key or a value. Raises: TypeError: not a string, bytes, or None."""
+    """Return the bytes of a key or a value.
+
+    Raises: TypeError: it is not a string, bytes, or None.
+    """
     if isinstance(given, str):
         return given.encode()
     if given is None or isinstance(given, bytes):

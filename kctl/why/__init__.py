@@ -1,7 +1,7 @@
-"""Diagnosis of groups, topics, and clusters: findings from one or two looks. Independent of the command line.
+"""Diagnosis of groups, topics, and clusters. Independent of the command line.
 
-`gathering/` reads a look (`look.py`) with bounded read-only requests. `findings/` has pure functions from looks to
-findings, and `table.py` the texts of all findings.
+A look (`look.py`) is the state of a cluster at one time. `gathering/` reads one or two looks with bounded read-only
+requests, `findings/` has pure functions from looks to findings, and `table.py` has the texts of all findings.
 """
 
 from kctl.why.diagnosis import Diagnosis, diagnose

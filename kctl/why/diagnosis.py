@@ -1,4 +1,4 @@
-"""Diagnosis of one or two looks: findings by severity, checked and unchecked ids. Pure."""
+"""Diagnosis of one or two looks: findings by severity, and the ids of checked and unchecked findings. Does no I/O."""
 
 from typing import NamedTuple
 
@@ -17,13 +17,13 @@ from kctl.why.table import FINDINGS, is_at_least, kinds_of
 FAMILIES = (group_progress, group_members, group_offsets, group_quotas, transactions, partitions, brokers, connections)
 
 CONTROLLER_IDS = ("no-quorum", "controller-unreachable")
-"""Findings about missing responses. One of them counts as a check of both."""
+"""Findings about missing responses of the controller. One of them counts as a check of both."""
 _READ_AFTER = {
     "Metadata": ("ListOffsets", NEWEST_TIMESTAMPS),
     "ListGroups": ("DescribeGroups", "OffsetFetch"),
     "DescribeGroups": ("OffsetFetch",),
 }
-"""Requests that read only the topics and groups in the responses of these requests."""
+"""Dict from request to the requests that depend on its response, because they read only the topics and groups in it."""
 
 
 class Unchecked(NamedTuple):
@@ -49,7 +49,6 @@ class Diagnosis(NamedTuple):
 
     @property
     def is_bad(self) -> bool:
-        """True if a finding is a warning or an error."""
         return any(is_at_least(finding.severity, Severity.WARNING) for finding in self.findings)
 
 
@@ -63,7 +62,9 @@ def diagnose(
 ) -> Diagnosis:
     """Return the findings of these scopes, the most severe first.
 
-    Args: only: ids to report; empty means all. severity: lowest severity to report.
+    Args:
+        only: ids to report. Empty for all.
+        severity: lowest severity to report.
     """
     kinds = [
         kind
@@ -87,7 +88,6 @@ def diagnose(
 
 
 def _unchecked(looks: Looks, kinds: list[FindingKind]) -> tuple[Unchecked, ...]:
-    """Return the gaps that affect a finding, the first one for each request and reason."""
     found: dict[tuple[str, str], Unchecked] = {}
     for gap in looks.now.gaps:
         requests = {gap.request, *_READ_AFTER.get(gap.request, ())}

@@ -18,7 +18,7 @@ _STOP = "{stop}"
 """Field for an instruction before the commands of a fix."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"
-"""Pseudo-request: DNS, TCP, TLS, login, and the first requests of a connection, as in kctl probe."""
+"""Request name for the steps of a connection, as in kctl probe: DNS, TCP, TLS, login, and the first requests."""
 NEWEST_TIMESTAMPS = "ListOffsets by timestamp"
 """ListOffsets for the record with the largest timestamp, available since Kafka 3.0."""
 
@@ -38,7 +38,12 @@ class Scope(Enum):
 
 
 class Evidence(NamedTuple):
-    """Part of a response: Kafka's name of the API, its subject, and values."""
+    """Part of a response.
+
+    Attributes:
+        request: Kafka's name of the API.
+        of: subject of the request.
+    """
 
     request: str
     of: str
@@ -71,7 +76,8 @@ class FindingKind(NamedTuple):
     Attributes:
         title: short description, for headings and lists.
         scopes: scopes that include the finding.
-        looks: number of looks needed; apart_ms: minimum time between them.
+        looks: number of looks needed.
+        apart_ms: minimum time between two looks, in ms.
         requests: needed APIs, by Kafka's names.
         subject, sentence, show, cure: templates with names in braces.
     """
@@ -114,7 +120,7 @@ def is_command(text: str) -> bool:
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
-    """Return a text with values: thousands separators, escaped control characters."""
+    """Return a text with values. Numbers get thousands separators, and control characters are escaped."""
     shown = {name: str(value) if name in _IDENTIFIERS else value for name, value in values.items()}
     return template.format_map({name: _shown(value) for name, value in shown.items()})
 

@@ -1,4 +1,4 @@
-"""Look: responses of read-only requests at one time. Looks: one or two of them, with shared queries. Pure."""
+"""Look: responses of read-only requests at one time. Looks: one or two of them, with shared queries. Does no I/O."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,18 +26,21 @@ from kctl.client.quotas import QuotaEntity
 from kctl.why.probing import Probed
 
 LEAST_SILENCE_MS = 500
-"""Minimum wait before a broker counts as silent, in ms: remote or busy brokers may take longer."""
+"""Minimum wait before a broker counts as silent, in ms, because remote or busy brokers may be slow."""
 FUTURE_MS = 3_600_000
-"""Kafka's default of message.timestamp.after.max.ms, in ms. Clock differences are smaller."""
+"""Kafka's default of message.timestamp.after.max.ms, in ms. Differences of clocks are smaller."""
 LEAST_FREE_PERCENT = 10
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 THROTTLE_LISTS = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
 
 
 class Gap(NamedTuple):
-    """Missing response: Kafka's name of the API, its subject, and the reason.
+    """Missing response.
 
-    `error` is None if the request was not sent, because time or request budget was used up.
+    Attributes:
+        request: Kafka's name of the API.
+        of: subject of the request.
+        error: None if the request was not sent, because time or request budget was used up.
     """
 
     request: str
@@ -47,7 +50,11 @@ class Gap(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """Reason why a broker is silent, as text and error, and the incomplete connection phase."""
+    """Reason why a broker is silent.
+
+    Attributes:
+        phase: connection phase that was not completed.
+    """
 
     reason: str
     error: KafkaError
@@ -55,7 +62,7 @@ class Silence(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """True if the wait was long enough for a finding: the broker is not only slow."""
+        """True if the broker is silent and not only slow: the error is no timeout, or the wait was long enough."""
         return not isinstance(self.error, KafkaTimeoutError) or self.error.elapsed_ms >= LEAST_SILENCE_MS
 
 
@@ -74,7 +81,7 @@ class ConfigValue(NamedTuple):
 
 
 class GroupLook(NamedTuple):
-    """Group and its committed offsets; None for partitions without one."""
+    """Group and its committed offsets. An offset is None if the group has not committed one."""
 
     description: GroupDescription
     committed: Mapping[TopicPartition, OffsetAndMetadata | None]
@@ -102,7 +109,12 @@ class ExpiringOffsets(NamedTuple):
 
 
 class OldKeys(NamedTuple):
-    """Sample of the oldest records of a compacted log, at least `age_ms` old, and the size of the log."""
+    """Sample of the oldest records of a compacted log.
+
+    Attributes:
+        size_bytes: size of the log.
+        age_ms: minimum age of the sampled records.
+    """
 
     start_offset: int
     sample: KeySample
@@ -123,23 +135,25 @@ class Look(NamedTuple):
 
     Attributes:
         wall_ms: start time, by the clock of this machine.
-        fenced: fenced brokers; `nodes` are the registered ones.
-        log_dirs: by broker, with `has_brokers`. Replicas are limited to compacted topics unless the disk is filling.
+        nodes, fenced: registered and fenced brokers.
+        log_dirs: directories by broker, with `has_brokers`. Unless a disk is filling, replicas only of compacted
+            topics.
         missing_topics: errors of group topics that cannot be described.
-        starts, ends, stable_ends: offsets; `stable_ends` are last stable offsets. For topics that are not selected,
-            read by a group, or compacted, only partitions with open transactions, and `ends` if looks are compared.
-        newest: record with the largest timestamp; offset -1 without records. Other topics have only future timestamps.
+        starts, ends, stable_ends: log starts, log ends, and last stable offsets. For topics that are not selected, read
+            by a group, or compacted: only partitions with open transactions, and `ends` if looks are compared.
+        newest: record with the largest timestamp. Its offset is -1 without records. Other topics have only future
+            timestamps.
         markers_from: first offset from which a partition has only transaction markers, for small lags.
-        epoch_ends: end of past leader epochs in the current log, for epochs in which a group committed or of the first
+        epoch_ends: ends of past leader epochs in the current log, for epochs in which a group committed or of the first
             look.
         expiring: records that retention deletes next, of partitions with lag.
         next_times: timestamps of the next records of groups, by partition and offset, if retention is near.
-        shapes, shapes_before: next record of stuck groups, or the error of its batch, and previous records, by
-            partition and committed offset.
+        shapes: next record of stuck groups, or the error of its batch, by partition and committed offset.
+        shapes_before: previous records, by partition and committed offset.
         old_keys: keys of the oldest records of compacted topics, with `has_brokers`.
         open_transactions: transactions that hold back a last stable offset.
-        transactions: by transactional.id, with `has_brokers`.
-        quorum_at_ms: arrival time of `quorum`, by the clock of this machine; None means `wall_ms`.
+        transactions: descriptions by transactional.id, with `has_brokers`.
+        quorum_at_ms: arrival time of `quorum`, by the clock of this machine. None means `wall_ms`.
         quotas: client quotas, if a group has members.
         eligible: eligible leaders, of topics with a partition without leader.
         responding: brokers that returned metadata.
@@ -148,7 +162,7 @@ class Look(NamedTuple):
         behind: partitions for which a broker reports an older epoch than the earlier look, by broker.
         probed: result of the probe, with `has_brokers`.
         paused_ms: throttle time of this client by broker.
-        moving: partitions in reassignment, read if a throttle is set; None if unknown.
+        moving: partitions in reassignment, read if a throttle is set. None if unknown.
     """
 
     wall_ms: int
@@ -190,7 +204,6 @@ class Look(NamedTuple):
 
     @property
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
-        """All known partitions."""
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
     def partition(self, tp: TopicPartition) -> PartitionInfo | None:
@@ -198,23 +211,21 @@ class Look(NamedTuple):
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def next_offset(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return the offset at which a group continues: committed, or the log start; None without a commit."""
+        """Return the offset at which a group continues: committed offset or log start. Return None without a commit."""
         committed, start = group.committed.get(tp), self.starts.get(tp)
         return None if committed is None else max(committed.offset, start.offset if start is not None else 0)
 
     def next_time_ms(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return the timestamp of the next record of a group in a partition; None if it is not known."""
+        """Return the timestamp of a group's next record in a partition, or None if it is unknown."""
         at = self.next_offset(group, tp)
         return None if at is None else self.next_times.get((tp, at))
 
     @property
     def throttled_brokers(self) -> list[int]:
-        """IDs of the brokers with a replication throttle rate."""
         return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
-        """Topics with throttled replicas."""
         return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
 
     @property
@@ -224,11 +235,11 @@ class Look(NamedTuple):
         return {topic for topic, policy in policies.items() if policy is not None and "compact" in policy.value}
 
     def node_names(self) -> dict[int, str]:
-        """Return `2 (host:port)` by broker ID."""
+        """Return a dict from broker ID to `2 (host:port)`."""
         return {node.node_id: f"{node.node_id} ({node.host}:{node.port})" for node in (*self.fenced, *self.nodes)}
 
     def uncommitted_partitions(self, group: GroupLook) -> list[TopicPartition]:
-        """Return partitions without a committed offset, of topics with one."""
+        """Return the partitions without a committed offset, of topics that have one in another partition."""
         committed = {tp for tp, offset in group.committed.items() if offset is not None}
         topics = dict.fromkeys(tp.topic for tp in group.committed if tp in committed)
         every = (TopicPartition(topic, number) for topic in topics for number in self.topics.get(topic, ()))
@@ -244,7 +255,7 @@ def _is_any_set(configs: Mapping[str, ConfigValue], names: tuple[str, ...]) -> b
 STABLE, RECONCILING = "Stable", "Reconciling"
 """States of a group without a rebalance, and of a group whose members move to a new assignment."""
 LEFT_FOR_NOW = -2
-"""Epoch of a static member that left temporarily (KIP-848); its group stays in `RECONCILING`."""
+"""Epoch of a static member that left temporarily (KIP-848). Its group stays in `RECONCILING`."""
 
 
 class Looks(NamedTuple):
@@ -256,7 +267,7 @@ class Looks(NamedTuple):
 
     @property
     def apart_ms(self) -> int:
-        """Time between the looks; 0 without an earlier look."""
+        """Time between the looks, or 0 without an earlier look."""
         return 0 if self.before is None else max(0, self.now.wall_ms - self.before.wall_ms)
 
     @property
@@ -264,26 +275,26 @@ class Looks(NamedTuple):
         return duration_text(self.apart_ms)
 
     def lag(self, group: GroupLook, tp: TopicPartition) -> int | None:
-        """Return the lag of a group in offsets, without deleted records; 0 if no records are left, None if unknown."""
+        """Return the lag of a group in offsets, without deleted records and trailing markers, or None if unknown."""
         at, end = self.now.next_offset(group, tp), self.now.ends.get(tp)
         if at is None or end is None:
             return None
         return 0 if at >= self.now.markers_from.get(tp, end.offset) else end.offset - at
 
     def arrived(self, tp: TopicPartition) -> int:
-        """Return the number of offsets that arrived between the looks; 0 if unknown."""
+        """Return the number of offsets that arrived between the looks, or 0 if unknown."""
         before = None if self.before is None else self.before.ends.get(tp)
         end = self.now.ends.get(tp)
         return 0 if before is None or end is None else max(0, end.offset - before.offset)
 
     def both(self, group_id: str) -> tuple[GroupLook, GroupLook] | None:
-        """Return the earlier and the current look of a group; None if one is missing."""
+        """Return the group in the earlier and in the current look, or None if one of them lacks it."""
         before = None if self.before is None else self.before.groups.get(group_id)
         now = self.now.groups.get(group_id)
         return None if before is None or now is None else (before, now)
 
     def history(self, group_id: str) -> list[GroupDescription]:
-        """Return all descriptions of a group, the oldest first; none if a look lacks it."""
+        """Return all descriptions of a group, the oldest first, or an empty list if a look lacks it."""
         both = self.both(group_id)
         if both is None:
             return []
@@ -307,7 +318,7 @@ def is_settled(group: GroupDescription) -> bool:
 def frozen_partitions(looks: Looks, group_id: str) -> dict[TopicPartition, MemberDescription]:
     """Return the partitions with lag on which a settled group made no progress, with their members.
 
-    Partitions whose next record waits for a transaction are excluded.
+    Excludes partitions whose next record waits for a transaction.
     """
     both = looks.both(group_id)
     if both is None or not all(is_settled(group.description) for group in both):

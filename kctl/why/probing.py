@@ -1,4 +1,4 @@
-"""Part of a look from the probe: every address of every broker, bounded by a timer."""
+"""Part of a look from the probe, which tries every address of every broker until a timer expires."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ WRONG_ADDRESS = "advertised-unusable"
 GAPS = ("unfinished", "untried")
 """Probe findings about addresses that were not tried completely."""
 REQUESTS_EACH = 4
-"""Maximum requests to an address after login: ApiVersions, Metadata, DescribeConfigs, DescribeQuorum."""
+"""Maximum number of requests to an address after login: ApiVersions, Metadata, DescribeConfigs, DescribeQuorum."""
 
 
 class Probed(NamedTuple):
-    """Result of one probe; reports have the connection phases of each address."""
+    """Result of one probe. Reports have the connection phases of each address."""
 
     reports: tuple[AddressReport, ...] = ()
     findings: tuple[ProbeFinding, ...] = ()

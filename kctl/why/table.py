@@ -41,7 +41,7 @@ _ONE_OF_THEM: dict[tuple[str, int], str] = {
     ("OffsetFetch", ErrorCode.GROUP_AUTHORIZATION_FAILED): "Describe on the group",
     ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on its topics",
 }
-"""Missing permission by request and error code, for requests that need several."""
+"""Dict from request and error code to the missing permission, for requests that need several."""
 
 FINDINGS: dict[str, FindingKind] = {
     kind.id: kind for kind in (*GROUP_FINDINGS, *PARTITION_FINDINGS, *CLUSTER_FINDINGS, *CONNECTION_FINDINGS)

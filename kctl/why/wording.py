@@ -12,7 +12,7 @@ from kctl.why.finding import Value, fill
 from kctl.why.look import ConfigValue, GroupLook
 
 MOST_EVIDENCE = 10
-"""Maximum partitions in evidence."""
+"""Maximum number of partitions in evidence."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS, _YEAR_DAYS = 86_400_000, 365
 _SOURCES = {
@@ -96,7 +96,7 @@ def all_of(worst: TopicPartition, found: Iterable[TopicPartition]) -> dict[str, 
 
 
 def stop_text(group: GroupLook) -> str:
-    """Return the instruction before a reset of offsets, which brokers reject for groups with members."""
+    """Return the instruction before a reset of offsets, which brokers reject if the group has members."""
     if not group.description.members:
         return ""
     return fill("stop the consumers of {group}, then: ", {"group": group.description.group_id})

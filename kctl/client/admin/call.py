@@ -30,13 +30,15 @@ V = TypeVar("V")
 R = TypeVar("R", bound=Response)
 
 UNKNOWN_CONTROLLER_MS = 5000
-"""Time for which metadata may list a controller that is not among the brokers: a new one is being elected."""
+"""Time in ms for which metadata may list a controller that is not among the brokers, while a new one is elected."""
 _UNKNOWN_CONTROLLER_UPDATES = 3
 
 Route = Callable[[ClusterClient], int | None]
-"""Function that returns the id of a node that is ready for a request, or None after starting to connect."""
+"""Function that returns the id of a node that is ready for a request. If no node is ready, it starts to connect and
+returns None.
+"""
 Build = Callable[[int], Request]
-"""Builder of the request, from the timeout of the broker in ms."""
+"""Function that builds a request. Its argument is the broker's timeout in ms."""
 Follow = Callable[[Answer], Build | None]
 """Function that returns the builder of the next request to the node that responded, or None."""
 Items = Iterable[tuple[K, V | KafkaError]] | KafkaError
@@ -49,7 +51,7 @@ def any_node(client: ClusterClient) -> int | None:
 
 
 def controller(client: ClusterClient) -> int | None:
-    """Return the controller's id if it is ready; requests metadata if it is unknown."""
+    """Return the controller's id if it is ready, otherwise None. Request metadata if the controller is unknown."""
     node = client.metadata.cluster.controller()
     if node is None:
         client.metadata.request_update()
@@ -58,7 +60,7 @@ def controller(client: ClusterClient) -> int | None:
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
-    """Connect to a broker, or refresh the metadata if that fails; return whether it is ready."""
+    """Connect to a broker, and return whether it is ready. Request new metadata if the broker is unknown or failed."""
     if client.metadata.cluster.node(node_id) is None:
         client.metadata.request_update()
         return False
@@ -70,7 +72,7 @@ def make_ready(client: ClusterClient, node_id: int) -> bool:
 
 
 def broker(node_id: int) -> Route:
-    """Return the route to a broker, which raises if newer metadata lacks it."""
+    """Return the route to a broker. The route raises KafkaError if newer metadata lacks the broker."""
     known: list[int] = []
 
     def route(client: ClusterClient) -> int | None:
@@ -97,7 +99,7 @@ class Unanswered:
         self._count += 1
 
     def answered(self) -> bool:
-        """Count a response; return whether an earlier one was lost."""
+        """Count a response. Return whether an earlier response was lost."""
         self._count -= 1
         return self._count > 0
 
@@ -155,7 +157,11 @@ class Call:
         what: str,
         partial_ms: int | None = None,
     ) -> None:
-        """Args: partial_ms: after a first result, the wait for the rest ends at this time."""
+        """Start the call.
+
+        Args:
+            partial_ms: time after which the call no longer waits for the rest if it has a first result.
+        """
         self.client = client
         self._span, self._since = span
         self.timer = self._span
@@ -173,11 +179,12 @@ class Call:
             client.network.status.clear_refusals()
 
     def wait_until(self, condition: Callable[[], bool], waiting_for: str | Callable[[], str]) -> None:
-        """Drive the network until `condition` holds; admin clients have no thread (docs/decisions/0017).
+        """Drive the network until `condition` holds, because admin clients have no thread (docs/decisions/0017).
 
         Responses that arrived before the deadline count even if this process was suspended until later.
 
-        Args: waiting_for: completes "timed out after ... while"; a function is called at the deadline.
+        Args:
+            waiting_for: completes "timed out after ... while". A function is called at the deadline.
 
         Raises:
             ApiTimeout: with the time breakdown and the last error of the call, metadata or brokers.
@@ -217,11 +224,11 @@ class Call:
         return "".join(f", {each}" for each in pauses)
 
     def ask(self, route: Route, build: Build, response_type: type[R]) -> R:
-        """Send a request to the broker of the route, with retries; return the response.
+        """Send a request to the broker of the route, with retries, and return the response.
 
         `build` is called when the broker is ready, and can check its versions.
 
-        Raises: ApiTimeout; KafkaError: not retriable.
+        Raises: ApiTimeout; KafkaError: the error is not retriable.
         """
         answer = self.answer_of(route, build, response_type)
         assert isinstance(answer.response, response_type)
@@ -230,9 +237,10 @@ class Call:
     def answer_of(
         self, route: Route, build: Build, response_type: type[Response], *, is_for_any: bool = False
     ) -> Answer:
-        """Send a request with retries; return the response with its broker.
+        """Send a request with retries, and return the response with its broker.
 
-        Args: is_for_any: the route, though not `any_node`, accepts any broker; see `send`.
+        Args:
+            is_for_any: whether any broker may get the request, as with the route `any_node`; see `send`.
         """
         while True:
             node_id = self.ready_broker(route)
@@ -255,7 +263,7 @@ class Call:
         read: Callable[[R], Items[K, V]],
         is_retried: Callable[[KafkaError, int], bool],
     ) -> Results[K, V]:
-        """Return the outcome of each item as `each` does; `build` makes one request for all."""
+        """Return the outcome of each item as `each` does. `build` builds one request for all pending items."""
 
         def attempt(pending: list[K]) -> dict[K, V | KafkaError]:
             return self.ask_items(route, partial(build, pending), response_type, pending, read)
@@ -265,9 +273,10 @@ class Call:
     def items(
         self, answer: Answer | KafkaError, keys: Iterable[K] | None, read: Callable[[R], Items[K, V]]
     ) -> dict[K, V | KafkaError]:
-        """Return the outcome of each item; missing and duplicate items become errors.
+        """Return the outcome of each item. Missing and duplicate items become errors.
 
-        Args: keys: the requested items; None: all.
+        Args:
+            keys: the requested items. None means all.
         """
         if isinstance(answer, KafkaError):
             return dict.fromkeys(keys or (), answer)
@@ -280,7 +289,9 @@ class Call:
         return {key: self.judged(item, api, answer.node_id) for key, item in refused_first}
 
     def judged(self, item: V | KafkaError, api: str, node_id: int) -> V | KafkaError:
-        """Return an item; errors are marked if the change may have been made, as are later errors of the call."""
+        """Return an item. Mark it if it is an error and the change may have been made. Later errors are also marked
+        then.
+        """
         if is_left_open(item, api):
             self._unconfirmed.left_open(node_id)
         return self._unconfirmed.mark(item, node_id) if isinstance(item, KafkaError) else item
@@ -335,7 +346,7 @@ class Call:
     def ask_nodes(
         self, builds: Mapping[int, Build], *, max_version: int | None = None, follow: Follow | None = None
     ) -> dict[int, Answer | KafkaError]:
-        """Send requests to several brokers in parallel; wait until all have responded or failed.
+        """Send requests to several brokers in parallel. Wait until all have responded or failed.
 
         If `follow` returns a builder, its request is sent to that broker. Brokers without a result at the deadline have
         the ApiTimeout as error.
@@ -390,7 +401,6 @@ class Call:
         return ended
 
     def _node_error(self, node_id: int, known: int) -> KafkaError | None:
-        """Return a broker's last error, or that metadata newer than version `known` lacks it."""
         metadata = self.client.metadata
         if metadata.cluster.node(node_id) is None and metadata.version > known:
             return ConnectionLost(f"broker {node_id} is not in the cluster at present")
@@ -416,11 +426,12 @@ class Call:
         max_version: int | None = None,
         is_for_any: bool = False,
     ) -> None:
-        """Send to a ready broker, with the time left of the call but at most request.timeout.ms.
+        """Send to a ready broker. The timeout is the rest of the call's time, at most request.timeout.ms.
 
         Responses that cannot be decoded fail the call.
 
-        Args: is_for_any: may also go to other brokers if this one is silent.
+        Args:
+            is_for_any: whether the request may also be sent to other brokers if this one is silent.
         """
         self.timer.update()
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
@@ -460,10 +471,11 @@ class Call:
     ) -> Results[K, V]:
         """Return the outcome of each item, with retries.
 
-        At the deadline, items without a result fail with ApiTimeout; so do all items of a change that may have been
-        made.
+        At the deadline, items without a result fail with ApiTimeout. If a change may have been made, pending items fail
+        with the error of the change.
 
-        Args: is_retried: gets an error and the number of attempts.
+        Args:
+            is_retried: function of an error and the number of attempts.
 
         Raises: ApiTimeout: no item has a result, and no change was sent.
         """

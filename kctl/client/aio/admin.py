@@ -57,7 +57,6 @@ class AsyncAdmin:
             self._turns.release()
 
     async def _take_turn(self, turns: asyncio.Lock, call: "partial[R]") -> "partial[R]":
-        """Wait for earlier calls and return the call with the rest of its timeout."""
         timeout_ms = to_timeout_ms(call.keywords.get("timeout"), self._client.config.default_api_timeout_ms)
         timer = Timer(self._clock, timeout_ms)
         try:

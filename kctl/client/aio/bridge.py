@@ -24,12 +24,12 @@ class _Bridged(greenlet):
 
 
 def is_bridged() -> bool:
-    """Return whether the caller runs in a bridge and may await."""
+    """Return whether the caller runs in a bridge."""
     return isinstance(getcurrent(), _Bridged)
 
 
 def await_in_bridge(awaitable: Awaitable[T]) -> T:
-    """Await from synchronous code; only in a bridge."""
+    """Await from synchronous code. Call it only in a bridge."""
     parent = getcurrent().parent
     assert parent is not None
     return cast(T, parent.switch(awaitable))
@@ -38,8 +38,8 @@ def await_in_bridge(awaitable: Awaitable[T]) -> T:
 async def run(call: Callable[[], R]) -> R:
     """Run synchronous code and await its waits.
 
-    If the coroutine is cancelled, the waiting code gets the asyncio.CancelledError. No await separates the end of the
-    code from the end of this coroutine, so no result is lost.
+    If the coroutine is cancelled, the waiting code gets the asyncio.CancelledError. The coroutine returns the result
+    without another await, so a cancellation cannot lose it.
     """
     bridged = _Bridged(call)
     bridged.gr_context = getcurrent().gr_context  # use the context variables of the caller

@@ -41,8 +41,8 @@ OnAsyncCommit = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError
 class AsyncRebalanceListener:
     """Callbacks for assignment changes as coroutines. Subclass it and override the methods you need.
 
-    They run inside `poll`, the iteration, or `close`, and may call the consumer. If `poll` is cancelled, they continue;
-    the next call of the consumer waits for them first.
+    They run inside `poll`, the iteration, or `close`, and may call the consumer. If `poll` is cancelled, its callbacks
+    continue, and the next call of the consumer first waits for them.
     """
 
     async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -77,11 +77,11 @@ class _Awaiting(RebalanceListener):
 
 
 _CALL: ContextVar[asyncio.Task[None] | None] = ContextVar("_CALL", default=None)
-"""Task of the listener's call that the current code belongs to."""
+"""Task of the listener's call in which the current code runs."""
 
 
 class _ListenerCalls:
-    """Calls of a listener. In a poll, each runs in its own task, which a cancelled poll leaves running."""
+    """Calls of a listener. In a poll, each call runs in its own task, which continues if the poll is cancelled."""
 
     def __init__(self, client: Consumer) -> None:
         self._side = client._side
@@ -124,7 +124,7 @@ class _ListenerCalls:
                 self._one_user.user = self._waiting
 
     def cancel(self, left: asyncio.Task[None]) -> None:
-        """Cancel a call without waiting for its end, and take the consumer from it."""
+        """Cancel a call that is left running, without waiting for its end. The consumer then accepts other tasks."""
         left.cancel()
         self._task = None
         if self._one_user.user is left:
@@ -132,12 +132,11 @@ class _ListenerCalls:
 
     @property
     def is_caller(self) -> bool:
-        """True in the current call of the listener."""
         return self._task is not None and not self._task.done() and _CALL.get() is self._task
 
     @property
     def left(self) -> asyncio.Task[None] | None:
-        """Call that a cancelled poll left running; None within that call."""
+        """Listener's call that a cancelled poll left running, or None. Always None within that call."""
         task = self._task
         is_left = task is not None and not task.done() and self._waiting is None
         return task if is_left and not self.is_caller else None
@@ -155,11 +154,11 @@ class AsyncConsumer:
     """Consumer for coroutines.
 
     Only one task may wait in a call. Calls that do not wait (`pause`, `seek`, `commit_async`, ...) may come from any
-    task, even while another task waits for records. Calls end by `asyncio.timeout()`, `timeout=`, or cancellation,
-    which loses no records: the next call returns them, and commits cover only returned records. Errors are as in
-    `Consumer`. `async for record in consumer` returns one record at a time. `async with` closes; if the block raises,
-    the last records returned are not committed.
-    Args: as for `Consumer`; `events` is called on the network thread.
+    task, even while another task waits for records. `asyncio.timeout()`, `timeout=`, or cancellation can end a call. No
+    records are lost: the next poll returns them, and commits cover only returned records. Errors are as in `Consumer`.
+    `async for record in consumer` returns one record at a time. `async with` closes. If the block raises, the last
+    records returned are not committed.
+    Args: as for `Consumer`. `events` is called on the network thread.
     """
 
     def __init__(
@@ -188,7 +187,7 @@ class AsyncConsumer:
             raise ConcurrentModificationError(text) from None
 
     def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a method that does not wait; a poll of another task applies the change."""
+        """Call a method that does not wait. If another task is polling, its poll applies the change."""
         user = self._client._one_user.user
         if not runs_here(user):
             return call(*args, **kwargs)
@@ -217,7 +216,7 @@ class AsyncConsumer:
     async def __aiter__(self) -> AsyncIterator[ConsumerRecord]:
         """Yield records until the consumer is closed.
 
-        The position advances with each record: after an early exit, the next poll or iteration returns the rest.
+        The position advances with each record. After an early exit, the next poll or iteration returns the rest.
         """
         while self._is_open:
             if (result := await self._take(math.inf)) is None:
@@ -231,22 +230,22 @@ class AsyncConsumer:
                     break
 
     async def _take(self, timeout: Timeout) -> PollResult | None:
-        """Return the next records, of which `given` counts the returned ones; let other tasks run once."""
+        """Return the next records, or None at the timeout. Lets other tasks run once. The caller counts returned
+        records in `given`.
+        """
         await asyncio.sleep(0)
         if self._calls.is_caller:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         return await self._run(partial(self._client._poll, timeout))
 
     def _transaction_mark(self) -> int:
-        """Return the mark of this consumer for `AsyncProducer.transaction`; as `Consumer._transaction_mark`."""
         return self._now(self._client._transaction_mark)
 
     def _has(self, result: PollResult) -> bool:
-        """Return whether a result is the last one, and no call has read the positions since."""
         return self._side.data.result is result
 
     def _give(self, result: PollResult, count: int, *, is_processed: bool = False) -> int:
-        """Count the next records of a result as returned; see `FetchedData.retake`. Return their number."""
+        """Count the next records of a result as returned, and return their number. See `FetchedData.retake`."""
         current = self._side.data.retake(result, count, is_processed=is_processed)
         if current is None:
             return 0
@@ -268,7 +267,7 @@ class AsyncConsumer:
     async def commit(
         self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None, timeout: Timeout = None
     ) -> None:
-        """Commit and wait; as `Consumer.commit_sync`."""
+        """Commit and wait, as `Consumer.commit_sync` does."""
         await self._run(partial(self._client.commit_sync, offsets, timeout))
 
     committed = awaited(Consumer.committed)
@@ -283,7 +282,9 @@ class AsyncConsumer:
     unsubscribe = awaited(Consumer.unsubscribe)
 
     async def close(self, timeout: Timeout = None, on_close: OnClose | None = None) -> CloseResult:
-        """Close; as `Consumer.close`. The timeout includes a listener that a cancelled poll left running."""
+        """Close, as `Consumer.close` does. The timeout includes the wait for a listener that a cancelled poll left
+        running.
+        """
         if (left := self._calls.left) is None:
             return await self._run(partial(self._client.close, timeout, on_close))
         timer = Timer(self._client._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
@@ -303,9 +304,9 @@ class AsyncConsumer:
         topics: Iterable[str] | re.Pattern[str],
         listener: RebalanceListener | AsyncRebalanceListener | None = None,
     ) -> None:
-        """Subscribe to topics as a member of the group; as `Consumer.subscribe`.
+        """Subscribe to topics as a member of the group, as `Consumer.subscribe` does.
 
-        Raises: ValueError: no topics. Use `unsubscribe`, which waits for the listener.
+        Raises: ValueError: no topics are given. Use `unsubscribe`, which waits for the listener.
         """
         if isinstance(topics, Iterable) and not isinstance(topics, str):
             topics = list(topics)
@@ -316,27 +317,27 @@ class AsyncConsumer:
         self._now(self._client.subscribe, topics, listener)
 
     def assign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Read exactly these partitions; as `Consumer.assign`."""
+        """Read exactly these partitions, as `Consumer.assign` does."""
         self._now(self._client.assign, topic_partitions)
 
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop reading these partitions; as `Consumer.unassign`."""
+        """Stop reading these partitions, as `Consumer.unassign` does."""
         self._now(self._client.unassign, topic_partitions)
 
     def seek(self, topic_partition: TopicPartition, offset: int) -> None:
-        """Set the position; as `Consumer.seek`."""
+        """Set the position, as `Consumer.seek` does."""
         self._now(self._client.seek, topic_partition, offset)
 
     def seek_to_beginning(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the first record; None means all assigned partitions."""
+        """Set the position to the first record. None means all assigned partitions."""
         self._now(self._client.seek_to_beginning, topic_partitions)
 
     def seek_to_end(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the end of the log; None means all assigned partitions."""
+        """Set the position to the end of the log. None means all assigned partitions."""
         self._now(self._client.seek_to_end, topic_partitions)
 
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
-        """Set the position to the committed offset; as `Consumer.seek_to_committed`."""
+        """Set the position to the committed offset, as `Consumer.seek_to_committed` does."""
         self._now(self._client.seek_to_committed, topic_partitions)
 
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -344,7 +345,7 @@ class AsyncConsumer:
         return self._now(self._client.positions)
 
     def pause(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Stop returning records of these partitions until `resume`; fetched records are kept."""
+        """Stop returning records of these partitions until `resume`. Fetched records are kept."""
         self._now(self._client.pause, topic_partitions)
 
     def resume(self, topic_partitions: Iterable[TopicPartition]) -> None:
@@ -356,12 +357,12 @@ class AsyncConsumer:
         offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
         callback: OnAsyncCommit | None = None,
     ) -> None:
-        """Commit without waiting; as `Consumer.commit_async`. The callback may be a coroutine function."""
+        """Commit without waiting, as `Consumer.commit_async` does. The callback may be a coroutine function."""
         on_done = callback if callback is None or not callable(callback) else _awaiting(callback)
         self._now(self._client.commit_async, offsets, on_done)
 
     def store_offsets(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
-        """Set the offsets of later commits; as `Consumer.store_offsets`."""
+        """Set the offsets of later commits, as `Consumer.store_offsets` does."""
         self._now(self._client.store_offsets, offsets)
 
     def enforce_rebalance(self, reason: str = "requested by the application") -> None:
@@ -373,7 +374,7 @@ class AsyncConsumer:
         return self._now(self._client.group_metadata)
 
     def current_lag(self, topic_partition: TopicPartition) -> int | None:
-        """Return the lag of the position; as `Consumer.current_lag`."""
+        """Return the lag of the position, as `Consumer.current_lag` does."""
         return self._now(self._client.current_lag, topic_partition)
 
     def waiting_for(self) -> dict[TopicPartition, WaitReason]:
@@ -381,15 +382,15 @@ class AsyncConsumer:
         return self._now(self._client.waiting_for)
 
     def waiting_for_group(self) -> WaitReason | None:
-        """Return why the group has assigned no partitions yet."""
+        """Return why the group has assigned no partitions yet, or None."""
         return self._now(self._client.waiting_for_group)
 
     def metrics(self) -> dict[str, float]:
-        """Return the counters of the consumer; as `Consumer.metrics`."""
+        """Return the counters of the consumer, as `Consumer.metrics` does."""
         return self._client.metrics()
 
     def wakeup(self) -> None:
-        """Let the current or next waiting call raise WakeupError; any thread or signal handler."""
+        """Let the current or next waiting call raise WakeupError. Any thread or signal handler may call it."""
         self._client.wakeup()
 
     @property
@@ -399,7 +400,7 @@ class AsyncConsumer:
 
     @property
     def subscription(self) -> tuple[str, ...] | re.Pattern[str] | None:
-        """Subscribed topics or pattern; None without a subscription."""
+        """Subscribed topics or pattern, or None without a subscription."""
         return self._now(lambda: self._client.subscription)
 
     @property
@@ -413,7 +414,7 @@ class AsyncConsumer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Close; after an exception, the last records returned count as not processed."""
+        """Close the consumer. After an exception, the last records returned count as not processed."""
         if self._client._one_user.is_forked:
             return
         if kind is not None:

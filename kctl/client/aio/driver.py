@@ -1,4 +1,4 @@
-"""AsyncDriver: waits as awaits of the running event loop; threads belong to the driver beneath.
+"""AsyncDriver: `Driver` whose waits are awaits of the event loop. The driver beneath runs the threads.
 
 Outside of a bridge (network threads, interpreter exit), waits block.
 """
@@ -16,7 +16,7 @@ from kctl.client.clock import Clock
 from kctl.client.runtime import Driver, Task, Waiter
 
 _LAST_STEPS_MS = 1000
-"""Longest blocking join of a thread whose loop has ended."""
+"""Maximum time in ms to block for the end of a thread whose event loop has ended."""
 
 
 def runs_here(user: object) -> TypeGuard[asyncio.Task[object]]:
@@ -48,7 +48,11 @@ class _Sleeper:
 
 
 class AsyncWaiter:
-    """A flag for coroutines and threads. Attributes: below: flag of the driver beneath."""
+    """A flag for coroutines and threads.
+
+    Attributes:
+        below: flag of the driver beneath.
+    """
 
     __slots__ = ("below", "sleepers")
 
@@ -77,7 +81,9 @@ class AsyncTask:
 class AsyncDriver:
     """`Driver` for asyncio clients.
 
-    Attributes: beneath: driver that runs the loops. acting_as: task that counts as the caller.
+    Attributes:
+        beneath: driver that runs the threads.
+        acting_as: task that counts as the caller.
     """
 
     def __init__(self, beneath: Driver, clock: Clock) -> None:
@@ -131,7 +137,7 @@ class AsyncDriver:
         return self.beneath.is_current(task.below)
 
     def caller(self) -> object:
-        """Return the asyncio task of the call, or the thread without one."""
+        """Return the asyncio task of the caller, or the ID of the thread if there is no task."""
         acting_as = self.acting_as
         if runs_here(acting_as):  # calls of other threads in the meantime do not count
             return acting_as

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class AwaitedHttpClient(HttpClient):
-    """HTTP client for code in a bridge; otherwise `request` raises WouldWait before it sends anything."""
+    """HTTP client for code in a bridge. Outside of a bridge, `request` raises WouldWait before it sends anything."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class AwaitedHttpClient(HttpClient):
 
 
 class AwaitedSocket:
-    """A socket whose waits are awaits of the event loop; in a bridge only."""
+    """A socket whose waits are awaits of the event loop. Use it only in a bridge."""
 
     def __init__(self, below: socket.socket) -> None:
         below.setblocking(False)

@@ -62,13 +62,13 @@ class _Producer(Producer):
 
 
 class AsyncProducer:
-    """Producer for coroutines; any number of tasks may share it.
+    """Producer for coroutines. Any number of tasks may share it.
 
-    `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when it is accepted, and
-    waits only for metadata or buffer.memory. A call cancelled before the record was accepted sends nothing; accepted
-    records are delivered without a waiting task. `async with` flushes and closes. If the block raises, such as
+    `await send(...)` returns when the record is acknowledged. `await enqueue(...)` returns when the record is accepted,
+    and waits only for metadata or buffer.memory. A call cancelled before the record was accepted sends nothing.
+    Accepted records are delivered even if no task waits. `async with` flushes and closes. If the block raises, such as
     asyncio.CancelledError, unacknowledged records are dropped and their number is logged.
-    Args: as for `Producer`; `events` is called on the network thread, `partitioner` and `on_send` on the event loop.
+    Args: as for `Producer`. `events` is called on the network thread, `partitioner` and `on_send` on the event loop.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class AsyncProducer:
         headers: GivenHeaders | None = (),
         timestamp_ms: int | datetime | None = None,
     ) -> RecordMetadata:
-        """Send a record and return its place after it was acknowledged.
+        """Send a record, and return its topic, partition, and offset when it is acknowledged.
 
         Args: as for `Producer.send`.
         Raises: as `Producer.send`, or KafkaError: reason why the record was not delivered, such as DeliveryTimeout.
@@ -143,7 +143,7 @@ class AsyncProducer:
     async def transaction(
         self, consumer: TransactionalReader | None = None, timeout: float | timedelta | None = None
     ) -> AsyncIterator[None]:
-        """Run a block in a transaction; as `Producer.transaction`."""
+        """Run a block in a transaction, as `Producer.transaction` does."""
         block = self._client.transaction(consumer, timeout)
         await run(block.__enter__)
         try:
@@ -155,7 +155,7 @@ class AsyncProducer:
 
     @property
     def created_topics(self) -> dict[str, int]:
-        """Topics that were created because records were sent to them, with their number of partitions."""
+        """Dict from topic to partition count, for topics that were created because records were sent to them."""
         return self._client.created_topics
 
     def metrics(self) -> ProducerMetrics:

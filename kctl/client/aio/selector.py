@@ -1,4 +1,4 @@
-"""AwaitedSelector: selector of a client without a network thread; its wait is an await."""
+"""AwaitedSelector: selector of a client without a network thread, which awaits instead of blocking."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from kctl.client.runtime import IoEvent, SocketOptions
 
 
 class AwaitedSelector(Selector):
-    """A selector on epoll or kqueue, whose descriptor an event loop can watch; it blocks outside of a bridge."""
+    """A selector on epoll or kqueue, whose descriptor an event loop can watch. Outside of a bridge, it blocks."""
 
     def __init__(self, options: SocketOptions, clock: Clock) -> None:
         super().__init__(options)

@@ -11,8 +11,8 @@ def async_runtime(runtime: Runtime | None = None, *, has_network_thread: bool = 
     """Return the runtime and its driver.
 
     Args:
-        runtime: clock, threads, and sockets; None for the system's.
-        has_network_thread: a thread does the network I/O; otherwise coroutines wait for sockets.
+        runtime: clock, threads, and sockets. None uses the system's.
+        has_network_thread: whether a thread does the network I/O. If False, coroutines wait for sockets.
     """
     runtime = runtime or system_runtime()
     clock = runtime.clock

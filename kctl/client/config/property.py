@@ -159,7 +159,12 @@ class OptionalWhole(Kind[int | None]):
 
 
 class Words(Kind[tuple[str, ...]]):
-    """A list of strings: comma-separated in a str, or a list or tuple. Args: each: kind of the members."""
+    """A list of strings, given as a comma-separated string, a list, or a tuple. Duplicates are dropped.
+
+    Args:
+        each: kind of the members.
+        filled: reject an empty list.
+    """
 
     def __init__(self, each: Kind[str] | None = None, *, filled: bool = False) -> None:
         self.each = each or Text(filled=True)

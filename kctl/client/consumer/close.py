@@ -62,12 +62,13 @@ def close(
 
 
 class GroupClose:
-    """Close of the group on the network thread: commits, then LeaveGroup.
+    """End of the group membership on the network thread: commits, then LeaveGroup if the close request leaves the
+    group.
 
     Each step has at most request.timeout.ms, so a close without a timeout ends (KIP-102).
 
     Attributes:
-        report: result of the close; None until it is done.
+        report: result of the close. None until it is done.
         deadline_at_ms: deadline of the current step.
     """
 

@@ -62,9 +62,9 @@ class Consumer(NotCopied):
     thread or signal handler may call `wakeup()`. A network thread does the I/O until close().
 
     All calls raise ValueError for invalid arguments and IllegalStateError after close(). Calls that wait also raise
-    WakeupError; ApiTimeout (except poll and close); UnsupportedVersionError; AuthenticationError, TlsError, or
-    WrongPeerError if no broker accepts the connection. After a KeyboardInterrupt, the next call returns the records of
-    the interrupted call.
+    WakeupError, UnsupportedVersionError, and, except poll and close, ApiTimeout. If no broker accepts the connection,
+    they raise AuthenticationError, TlsError, or WrongPeerError. After a KeyboardInterrupt in a poll, the next poll
+    returns its records.
 
     Iteration (`for record in consumer`) returns one record at a time. Commits cover the returned records, and the next
     poll or loop returns the others. If a `with` block raises, the last returned records (one in a loop, all of a poll)
@@ -72,7 +72,7 @@ class Consumer(NotCopied):
 
     Args:
         config: Kafka property names and values, or a parsed ConsumerConfig.
-        runtime: clock, threads, and sockets; None for those of the system.
+        runtime: clock, threads, and sockets. None for those of the system.
         events: function that gets every connection event, on the network thread.
         prefetch_bytes: maximum size of fetched, unread data of all partitions.
         max_decompressed_bytes: maximum size of a decompressed batch.
@@ -397,8 +397,11 @@ class Consumer(NotCopied):
     def poll(self, timeout: Timeout = None) -> list[ConsumerRecord]:
         """Return the next records, up to max.poll.records, or an empty list at the timeout.
 
-        Fetching continues between polls. An error is raised again after retry.backoff.ms. Records of a partition are in
-        offset order.
+        Fetching continues between polls. While the cause of an error lasts, a poll raises it again every
+        retry.backoff.ms. Records of a partition are in offset order.
+
+        Args:
+            timeout: seconds or a timedelta. None uses default.api.timeout.ms.
 
         Raises:
             IllegalStateError: no subscription and no assignment.
@@ -409,7 +412,7 @@ class Consumer(NotCopied):
             AuthenticationError, WrongPeerError, TlsError: no broker accepts the connection.
             WakeupError: wakeup() was called.
 
-        Source: KIP-266. Differs: an unknown topic is not an error (see `waiting_for`); the timeout is optional.
+        Source: KIP-266. Unlike Java, an unknown topic is not an error (see `waiting_for`), and the timeout is optional.
         """
         if self._is_unpolled:
             self._note_first_poll()

@@ -126,7 +126,7 @@ class AbandonCall(NamedTuple):
 
 
 class TryAgain(NamedTuple):
-    """Connect again: the application has got the error that no broker accepts the client."""
+    """Connect again. Sent when the application gets the error of a client that no broker accepts."""
 
 
 PartitionToNetwork = StartFetch | ResolvePosition | Forget | Pause | Consumed | PositionMoved

@@ -178,7 +178,7 @@ def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> Kafka
 
 
 def broken(target: Target, error: KafkaError) -> TransportError:
-    """Return a retriable error for the loss of an accepted connection, even if `error` is a refusal."""
+    """Return a retriable error for the loss of a connection that the broker had accepted. Its cause is `error`."""
     lost = located(target, Phase.READY, ConnectionLost(f"connection closed: {error}"))
     lost.__cause__ = error
     return lost

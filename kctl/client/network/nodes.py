@@ -54,7 +54,9 @@ class NodeAttempt:
         return self._lookup is not None and self._lookup.done and self._reading is not None and not self._reading.done
 
     def ended_lookup(self) -> Lookup | None:
-        """Return the lookup, once, after it and the reading have ended."""
+        """Return the lookup once, after it has ended and certificates or the token are read. Return None before and
+        later.
+        """
         if self._lookup is None or not self._lookup.done or not (self._reading is None or self._reading.done):
             return None
         lookup, self._lookup = self._lookup, None

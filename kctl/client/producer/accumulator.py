@@ -214,7 +214,7 @@ class Accumulator:
             self._complete(queue, [*failed, (waiting, Outcome(unsent))])
 
     def begin_epoch(self, queue: PartitionQueue) -> None:
-        """Start an epoch after a gap; batches that may be written fail, to avoid duplicates."""
+        """Start an epoch after a gap. Batches that a broker may already have written fail, to avoid duplicates."""
         for batch in [batch for batch in queue.batches if batch.may_be_written]:
             assert batch.last_error is not None
             self.fail(queue, batch, batch.last_error)

@@ -211,7 +211,9 @@ class FlushGroup:
         self.failures = [Failures()]
 
     def unhandled_since(self, entry: int) -> tuple[int, KafkaError | None]:
-        """Return the number of failures that the program does not know, from entry `entry` on, and the first error."""
+        """Return the number of failures that were not reported to the program, from entry `entry` on, and the first
+        error.
+        """
         unhandled, error = 0, None
         for failures in self.failures[entry:]:
             if failures.unhandled:

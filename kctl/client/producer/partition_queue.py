@@ -196,7 +196,10 @@ class PartitionQueue:
         return None
 
     def due_at_ms(self, linger_ms: int, *, is_linger_over: bool) -> int:
-        """Return the time at which the next batch may be sent; FOREVER_MS if it must wait for a response."""
+        """Return the time at which the next batch may be sent.
+
+        Return FOREVER_MS if there is nothing to send, or if the queue waits for a response or for compression.
+        """
         if self.batches:
             if self.needs_restart and self.has_in_flight:
                 return FOREVER_MS

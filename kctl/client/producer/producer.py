@@ -586,7 +586,7 @@ def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseExcepti
 
 
 def _report_of(on_sent: OnSent, future: SendFuture) -> None:
-    """Pass on a future's result; for flushes, a failure still counts as unknown to the program."""
+    """Pass a future's result to `on_sent`. The next flush still reports a failure, which the program may not read."""
     outcome = future.outcome
     assert outcome is not None
     _report(on_sent, future.result(0) if outcome.error is None else None, outcome.error)

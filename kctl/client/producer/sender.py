@@ -295,7 +295,7 @@ class Sender(ClientLoop[Posted]):
 
     @property
     def steps(self) -> int:
-        """Counter that grows with the loop's progress; any thread."""
+        """Counter that grows while the loop delivers or fails records. Any thread may read it."""
         return self._deliveries.steps
 
     @property
@@ -317,7 +317,7 @@ class Sender(ClientLoop[Posted]):
         return Unfinished(records, error or (self._client.last_error() if records else None), transaction)
 
     def close_now(self) -> CloseResult:
-        """Return the counts, and ignore later responses; the loop only."""
+        """Return the counts of delivered and undelivered records, and ignore later responses. Only for the loop."""
         self._batches.is_over = True
         return self.result()
 

@@ -36,18 +36,19 @@ class TransactionMethods:
         raise NotImplementedError
 
     def init_transactions(self, timeout: float | timedelta | None = None) -> None:
-        """Obtain the producer id of transactional.id, before any other call; older producers with that id are fenced.
+        """Obtain the producer id of transactional.id, and fence older producers with this transactional.id.
 
-        Aborts a transaction that an older producer left open. After a timeout this call, commit, abort and
-        send_offsets_to_transaction can be repeated, which continues the same work; other calls are refused until it has
-        ended.
+        Call it before any other method. It aborts a transaction that an older producer left open. After a timeout, this
+        call, commit, abort and send_offsets_to_transaction can be repeated, which continues the same work. Until the
+        work has ended, other calls raise IllegalStateError.
 
-        Args: timeout: seconds; None is max.block.ms.
+        Args:
+            timeout: seconds. None uses max.block.ms.
 
         Raises:
             MaxBlockTimeout: with the state of the call and the time spent.
-            BrokerError: not allowed at present; the call can be repeated.
-            FatalTransactionError: only close() is possible; `cause` is the reason.
+            BrokerError: not allowed at present. The call can be repeated.
+            FatalTransactionError: only close() is possible. `cause` is the reason.
             IllegalStateError: no transactional.id, wrong state, or called in a callback.
 
         Source: KIP-98; KIP-654 for the bound.
@@ -55,10 +56,11 @@ class TransactionMethods:
         self._transact(Step.INIT, timeout).is_collected = True
 
     def begin_transaction(self) -> None:
-        """Begin a transaction: later records become visible together or not at all.
+        """Begin a transaction. Later records become visible together or not at all.
 
-        Raises: IllegalStateError, AbortableTransactionError, FatalTransactionError: the state does not allow it, for
-            example because a transaction is open.
+        Raises:
+            IllegalStateError, AbortableTransactionError, FatalTransactionError: the state does not allow it, for
+                example because a transaction is open.
         """
         self._transact(Step.BEGIN, None).is_collected = True
 
@@ -68,18 +70,18 @@ class TransactionMethods:
         group_metadata: GroupMember,
         timeout: float | timedelta | None = None,
     ) -> None:
-        """Commit a group's offsets as part of the transaction; they take effect when it commits.
+        """Commit a group's offsets as part of the transaction. They take effect when the transaction commits.
 
         Args:
             offsets: next offset to read, by partition.
             group_metadata: `Consumer.group_metadata()` from the time when the records were read, to detect an outdated
                 member.
-            timeout: seconds; None is max.block.ms.
+            timeout: seconds. None uses max.block.ms.
 
         Raises:
             AbortableTransactionError: with CommitFailedError as `cause` if the group has reassigned the partitions.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
-            ValueError: an invalid offset or member.
+            ValueError: an offset or the member is invalid.
 
         Source: KIP-447.
         """
@@ -91,13 +93,13 @@ class TransactionMethods:
         Never returns normally with an undelivered record.
 
         Raises:
-            AbortableTransactionError: a record or the offsets are lost; only abort_transaction() is possible.
+            AbortableTransactionError: a record or the offsets are lost. Only abort_transaction() is possible.
             MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
         self._transact(Step.COMMIT, timeout).is_collected = True
 
     def abort_transaction(self, timeout: float | timedelta | None = None) -> None:
-        """Abort the transaction, so that read_committed consumers see none of it; waiting records are not sent.
+        """Abort the transaction, so that read_committed consumers see none of it. Waiting records are not sent.
 
         Raises: MaxBlockTimeout, FatalTransactionError, IllegalStateError: as init_transactions().
         """
@@ -106,20 +108,22 @@ class TransactionMethods:
     def transaction(
         self, consumer: TransactionalReader | None = None, timeout: float | timedelta | None = None
     ) -> AbstractContextManager[None]:
-        """Run a block in a transaction: commit it at the end, or abort it after an exception, which is raised again.
+        """Run a block in a transaction. Commit the transaction at the end of the block.
+
+        After an exception, abort the transaction and raise the exception again.
 
         Args:
             consumer: its positions are committed with the transaction. After an exception it returns to its committed
                 offsets and reads uncommitted records again. It needs enable.auto.commit=false.
-            timeout: of each step, in seconds; None is max.block.ms.
+            timeout: limit of each step, in seconds. None uses max.block.ms.
 
         Raises:
-            AbortableTransactionError: the transaction was aborted; a new block can follow. `cause` is a
+            AbortableTransactionError: the transaction was aborted. A new block can follow. `cause` is a
                 CommitFailedError if a partition was unassigned in the block, by a rebalance in a poll.
-            MaxBlockTimeout: the commit, or the abort after an exception, continues; call commit_transaction() or
-                abort_transaction() to wait for it, or close.
-            FatalTransactionError, IllegalStateError: as init_transactions(), or the consumer has no group.id, or
-                enable.auto.commit=true.
+            MaxBlockTimeout: the commit, or the abort after an exception, continues. To wait for it, call
+                commit_transaction() or abort_transaction(), or close.
+            FatalTransactionError: as init_transactions().
+            IllegalStateError: as init_transactions(), or the consumer has no group.id or enable.auto.commit=true.
         """
         if consumer is not None:
             if not isinstance(consumer, TransactionalReader):

@@ -131,10 +131,11 @@ def decode_response_prefix(
 class FrameReader:
     """Splits a stream of bytes into frames.
 
-    A frame that arrives whole, or is read into `place`, is not copied. Other pieces of a large frame are copied once,
-    into its memory. For frames of a megabyte, a copy costs more than decoding.
+    A frame that arrives whole, or is read into the memory from `place()`, is not copied. Other pieces of a large frame
+    are copied once, into memory for the whole frame. For frames of a megabyte, a copy costs more than decoding.
 
-    Args: max_bytes: maximum size of a frame, without its size prefix.
+    Args:
+        max_bytes: maximum size of a frame, without its size prefix.
     """
 
     def __init__(self, max_bytes: int) -> None:

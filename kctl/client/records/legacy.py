@@ -38,7 +38,7 @@ class Rewritten(NamedTuple):
 def read_message(
     source: Source, data: bytes, at: int, end: int, *, check_crcs: bool, max_decompressed_bytes: int
 ) -> Rewritten:
-    """Read the message at `data[at:end]`; of a wrapper, read the messages in it.
+    """Read the message at `data[at:end]`. If it is a compressed message set, read the messages in it.
 
     Raises: CorruptBatchError, UnsupportedCodecError.
     """

@@ -53,7 +53,8 @@ _MILLISECONDS = ("timestamp-millis", "local-timestamp-millis")
 class AvroValues:
     """Reader of values with one Avro schema.
 
-    Attributes: type: type of all values.
+    Attributes:
+        type: Arrow type of all values.
 
     Raises: SchemaError: the schema is invalid. LibraryMissingError.
     """
@@ -164,7 +165,7 @@ def _recursive_types(names: Mapping[str, Any]) -> set[str]:
 
 
 def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> set[str]:
-    """Return the names that lead to a cycle: the rest after repeated removal of names without references."""
+    """Return the names that lead to a cycle. They remain after repeatedly removing names without references."""
     left = {name: len(others) for name, others in inner.items()}
     ends = [name for name, count in left.items() if not count]
     while ends:
@@ -178,7 +179,6 @@ def _on_cycles(inner: Mapping[str, set[str]], outer: Mapping[str, set[str]]) -> 
 
 
 def _named_in(schema: Any, names: Mapping[str, Any]) -> set[str]:
-    """Return the named types that a schema or its fields refer to or define, without nested ones."""
     if isinstance(schema, str):
         return {schema} if schema in names else set()
     if isinstance(schema, Mapping):

@@ -1,8 +1,8 @@
 """JsonValues: JSON values with a JSON Schema as Arrow types.
 
-Objects with properties are structs, and objects with one value type maps. Schemas with several types or any type, and
-recursive objects, are JSON strings. Values that do not fit their type are errors; other rules are not checked, and
-properties outside of the schema are dropped.
+Objects with properties are structs, and objects with one value type are maps. Recursive objects, and schemas with
+several types or any type, are JSON strings. Values that do not fit their type are errors. Other rules of the schema are
+not checked, and properties outside of the schema are dropped.
 """
 
 import json
@@ -17,7 +17,7 @@ from kctl.serdes.json_text import parse_json, show_json
 from kctl.serdes.schema_store import Resolved
 
 Convert = Callable[[Any, str], Any]
-"""Converts a value; the second argument is its place, for errors."""
+"""Function that converts a value. The second argument is its place, for errors."""
 _SCALARS: dict[str, tuple[pa.DataType, tuple[type, ...]]] = {
     "string": (pa.string(), (str,)),
     "integer": (pa.int64(), (int,)),
@@ -32,7 +32,8 @@ _REFERENCES = 20
 class JsonValues:
     """Reader of values with one JSON Schema.
 
-    Attributes: type: type of all values.
+    Attributes:
+        type: Arrow type of all values.
 
     Raises: SchemaError: the schema is invalid.
     """
@@ -129,7 +130,6 @@ class JsonValues:
         return list_of(of_items), read
 
     def _referred(self, schema: Any, root: Any) -> tuple[Any, Any]:
-        """Return the schema that a reference leads to, and its document."""
         for _ in range(_REFERENCES):
             reference = schema.get("$ref") if isinstance(schema, Mapping) else None
             if not isinstance(reference, str):
@@ -142,7 +142,6 @@ class JsonValues:
 
 
 def _at(document: Any, pointer: str) -> Any:
-    """Return the value at a JSON pointer, or None if it is missing or the pointer is an anchor."""
     found = document
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
@@ -151,7 +150,7 @@ def _at(document: Any, pointer: str) -> Any:
 
 
 def _without_null(schema: Any) -> Any:
-    """Return a schema without null as an alternative: every column is nullable."""
+    """Return a schema without null as an alternative, because every column is nullable."""
     if not isinstance(schema, Mapping):
         return schema
     kinds = schema.get("type")

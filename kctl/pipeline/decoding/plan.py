@@ -20,7 +20,7 @@ from kctl.serdes.system_registry import open_system_registry
 
 AUTO = "auto"
 FORMS = {AUTO: None, "avro": AVRO, "protobuf": PROTOBUF, "json-schema": JSON}
-"""Supported forms with the schema type that each requires."""
+"""Schema type that each supported form requires."""
 KEY, VALUE = "key", "value"
 Properties = tuple[tuple[str, object], ...]
 
@@ -30,8 +30,8 @@ class SideRequest(NamedTuple):
 
     Attributes:
         form: one of FORMS.
-        target: the reader's schema; a subject may contain `{topic}`.
-        message: Protobuf message; None: the first one of the file.
+        target: the reader's schema. A subject may contain `{topic}`.
+        message: Protobuf message. None for the first one of the file.
     """
 
     form: str
@@ -40,9 +40,10 @@ class SideRequest(NamedTuple):
 
 
 class DecodeRequest(NamedTuple):
-    """Requested decoding; a side that is None stays unchanged.
+    """Requested decoding. If `key` or `value` is None, the column stays unchanged.
 
-    Attributes: registry: properties of the schema registry, with secrets as references.
+    Attributes:
+        registry: properties of the schema registry, with secrets as references.
     """
 
     key: SideRequest | None
@@ -67,7 +68,8 @@ class SidePlan(NamedTuple):
 class DecodePlan(NamedTuple):
     """Decoding of the records of a topic. Secrets are references, so the plan may be pickled and logged.
 
-    Attributes: limits: Kafka properties with the timeouts for the registry.
+    Attributes:
+        limits: Kafka properties with the timeouts for the registry.
     """
 
     key: SidePlan | None
@@ -77,9 +79,12 @@ class DecodePlan(NamedTuple):
 
 
 def side_request(side: str, form: str, schema: str | None, message: str | None) -> SideRequest:
-    """Parse the requested decoding of keys or values.
+    """Return the requested decoding of keys or values.
 
-    Args: schema: as in `kctl produce --encode`: a subject, SUBJECT@VERSION, id:N, topic, record:NAME; None: topic.
+    Args:
+        schema: a subject, SUBJECT@VERSION, id:N, or topic, as in `kctl produce --encode`. None is topic.
+
+    Raises: ConfigError: the form or the schema is invalid.
     """
     if form not in FORMS:
         raise ConfigError(f"invalid decode {side}={form[:80]!r}: use one of {', '.join(FORMS)}", key="decode")
@@ -133,7 +138,7 @@ def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = 
     """Return a registry with its schema store.
 
     Args:
-        one_timeout: all calls share one API timeout; otherwise each call has its own.
+        one_timeout: share one API timeout among all calls. If False, each call has its own.
     """
     clock = SystemClock()
     config = RegistryConfig.parse(resolve(dict(registry)))
@@ -147,7 +152,6 @@ _stores: dict[tuple[Properties, Properties], SchemaStore] = {}
 
 
 def task_store(plan: DecodePlan) -> SchemaStore:
-    """Return the schema store that all tasks of this process share."""
     key = plan.registry, plan.limits
     if key not in _stores:
         _stores[key] = make_store(*key).schemas

@@ -1,9 +1,9 @@
 """ProtobufValues: Protobuf messages as Arrow structs by the descriptor of the reader's schema.
 
-Fields are identified by number, so one descriptor reads all versions: unknown fields are dropped, and missing fields
-have defaults. Fields with presence are null if unset, wrappers are their value, and timestamps are instants.
-`google.protobuf.Struct`, `Value`, `ListValue` and `Any`, recursive messages, and messages without fields are JSON
-strings.
+Protobuf identifies fields by number, so one descriptor reads all versions: unknown fields are dropped, and missing
+fields have defaults. A field with presence is null if it is unset, a wrapper becomes its value, and timestamps are
+instants. `google.protobuf.Struct`, `Value`, `ListValue` and `Any`, recursive messages, and messages without fields are
+JSON strings.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 
 
 class _Part:
-    """Arrow type of a field or message; `get` converts its values, unless None."""
+    """Arrow type of a field or message. `get` converts its values; None leaves them unchanged."""
 
     def __init__(self, type_: pa.DataType, get: Get | None = None) -> None:
         self.type = type_
@@ -48,9 +48,11 @@ class _Part:
 class ProtobufValues:
     """Reader of values with one message of a Protobuf file.
 
-    Args: message: full name of the message; None: the first message of the file.
+    Args:
+        message: full name of the message. None for the first message of the file.
 
-    Attributes: type: type of all values.
+    Attributes:
+        type: Arrow type of all values.
 
     Raises: SchemaError: the schema is invalid or does not have the message. LibraryMissingError.
     """
@@ -110,7 +112,7 @@ class ProtobufValues:
         return _Part(pa.struct([pa.field(name, part.type) for name, part in parts]), get)
 
     def _field(self, field: Any, level: int) -> _Part:
-        """Return the part whose `get` takes the message with the field."""
+        """Return the part of a field, with a `get` that takes the message."""
         name = field.name
         message = field.message_type
         if message is not None and message.GetOptions().map_entry:
@@ -141,7 +143,7 @@ class ProtobufValues:
         return _Part(pa.map_(key.type, value.type), get)
 
     def _value(self, field: Any, level: int) -> _Part:
-        """Return the part whose `get` takes a single value of a field."""
+        """Return the part of a field, with a `get` that takes one value of the field."""
         if field.message_type is not None:
             return self._message(field.message_type, level)
         self._budget.spend(level)

@@ -28,7 +28,7 @@ ERROR_TYPE = pa.struct(
         pa.field("value", pa.binary()),
     ]
 )
-"""Error of an undecodable record; null for decoded records."""
+"""Type of the error of an undecodable record. Null for decoded records."""
 _OF_RECORDS = (DecodeError, SchemaError, SchemaNotFoundError)
 """Errors of a single record. Other errors come from the registry or are bugs."""
 
@@ -70,7 +70,7 @@ class RecordDecoding:
     """Decoder of the records of one topic.
 
     Args:
-        columns: output columns, of `record_columns.TYPES` and ERROR, in order.
+        columns: output columns, from `record_columns.TYPES` and ERROR, in order.
         pruned: types of keys and values with a subset of the plan's fields.
     Attributes:
         raw_columns: columns that must be read.
@@ -107,7 +107,7 @@ class RecordDecoding:
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
     def split(self, raw: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """Return the decoded records, and the undecodable records with REASON, if any."""
+        """Return the decoded records, and the undecodable records with their REASON, or None if there are none."""
         decoded, reasons = self._decode(raw)
         arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
         whole = pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
@@ -156,7 +156,6 @@ class _Side:
     def column(
         self, values: Sequence[bytes | None], headers: Sequence[Sequence[Header]] | None, reasons: dict[int, str]
     ) -> pa.Array:
-        """Return the decoded values, and add errors to `reasons` by row."""
         found: list[object] = []
         for row, data in enumerate(values):
             if data is None:
@@ -173,7 +172,6 @@ class _Side:
             return self._one_by_one(found, reasons)
 
     def _one_by_one(self, found: Sequence[object], reasons: dict[int, str]) -> pa.Array:
-        """Convert values one at a time, if some do not fit the type, such as a default or a large number."""
         arrays = []
         for row, value in enumerate(found):
             try:
@@ -211,7 +209,7 @@ class _Side:
 
 
 MOST_READS = 1000
-"""Maximum number of cached readers; more schemas in a topic cost time, not memory."""
+"""Maximum number of cached readers. More schemas in a topic cost time, not memory."""
 
 
 def _errors(raw: pa.RecordBatch, reasons: dict[int, str]) -> pa.Array:

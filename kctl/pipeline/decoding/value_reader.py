@@ -1,7 +1,7 @@
 """ValueReader: reader of keys or values of one schema type.
 
-The reader's schema determines the Arrow type. Values of other schema versions are converted, or are errors of their
-records.
+The reader's schema determines the Arrow type. Values of other schema versions are converted. If that fails, the record
+is undecodable.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from kctl.serdes.schema_store import Resolved
 MOST_LEVELS = 60
 MOST_FIELDS = 10_000
 Read = Callable[[bytes], object]
-"""Returns a value for pyarrow. Raises: DecodeError."""
+"""Function that returns a value for pyarrow. Raises: DecodeError."""
 
 
 class ValueReader(Protocol):
@@ -28,7 +28,7 @@ class ValueReader(Protocol):
 
 
 class TypeBudget:
-    """Limit on the size of a type, because short schemas can expand exponentially."""
+    """Limit on the size of a type, because a short schema can describe an exponentially large type."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 POLICY: Final = "on_bad_record"
-"""Name of the policy in the settings of an export; missing for FAIL."""
+"""Name of the policy in the settings of an export. FAIL is not stored."""
 LARGEST_MS = (2**63 - 1) // 1000
 _ReasonOf = Callable[[int], str]
 
 
 class TargetLimits(NamedTuple):
-    """Limits of a target's values, and the policy for records beyond them.
+    """Values that a target can hold, and the policy for records with other values.
 
     Attributes:
         policy: FAIL fails the task, NULL writes the record without the value, SKIP drops the record.
-        first_ms, end_ms: half-open range of timestamps that the target can hold.
-        is_exact: the target has timestamps in milliseconds.
+        first_ms, end_ms: half-open range of timestamps.
+        is_exact: whether the target has timestamps in milliseconds.
     """
 
     policy: str = FAIL
@@ -36,7 +36,8 @@ class TargetLimits(NamedTuple):
     layout: str = "topic"
 
     def fit_times(self, batch: "pa.RecordBatch") -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records as the target holds them, and a list of the bad records, if any.
+        """Return the records as the target holds them, and the bad records with their reasons, or None if there are
+        none.
 
         Raises: RecordDataError: a record is bad, and the policy is FAIL.
         """
@@ -69,7 +70,7 @@ class TargetLimits(NamedTuple):
     def fit_column(
         self, raw: "pa.RecordBatch", batch: "pa.RecordBatch"
     ) -> "tuple[pa.RecordBatch, pa.RecordBatch | None]":
-        """Return the records to write, and a list of records whose partition name is too long, if any.
+        """Return the records to write, and the records whose partition name is too long, or None if there are none.
 
         With NULL, bad records are written without a partition value.
         """

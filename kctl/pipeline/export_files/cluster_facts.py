@@ -16,7 +16,11 @@ OffsetsByTopic = Mapping[str, Mapping[int, int]]
 
 
 class TopicFacts(NamedTuple):
-    """Topic; `configs` are set on it, and None if they could not be read."""
+    """Facts of a topic.
+
+    Attributes:
+        configs: configs set on the topic. None if they could not be read.
+    """
 
     partitions: int
     configs: Mapping[str, str] | None
@@ -78,7 +82,7 @@ def _config(topic: str, name: str, value: Any) -> str:
 
 
 def newest_facts(given: Iterable[ClusterFacts]) -> ClusterFacts:
-    """Return the newest facts of `given`, which starts with the oldest."""
+    """Return the newest facts of each topic and group. `given` starts with the oldest."""
     topics: dict[str, TopicFacts] = {}
     groups: dict[str, OffsetsByTopic] = {}
     for each in given:

@@ -2,9 +2,10 @@
 
 `column:day(PATH)` and `column:hour(PATH)` use UTC days and hours of timestamps, dates, or integers in milliseconds
 since 1970. Directories are `NAME=VALUE/`, with `_` for dots in NAME: `value_created_hour=2026-11-22-13/`. UTF-8 bytes
-other than letters, digits, `_`, `-` or `.` become `~` and two hexadecimal digits. Files of tables also have a column
-NAME. Files of directories have neither it nor a decoded key or value used as the partition: readers get both from the
-path.
+other than letters, digits, `_`, `-` or `.` become `~` and two hexadecimal digits.
+
+In tables, files also have a column NAME. In directories, readers get it from the path, so files lack it. They also lack
+a decoded key or value that is itself the partition.
 """
 
 import re
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 200
-"""Maximum bytes of a value in a path; directory names have at most 255."""
+"""Maximum size of a value in a path, in bytes. Directory names have at most 255."""
 YEAR_1_MS, YEAR_10000_MS = -62_135_596_800_000, 253_402_300_800_000
 DECODED = ("key", "value")
-"""Columns whose types readers of directories do not know: they read integers in a path as 32 bits."""
+"""Columns whose types are unknown to readers of directories, which read integers in a path as 32 bits."""
 _TYPES = ("string", "int32", "int64", "bool", "date32[day]")
 _TIME = re.compile(r"(day|hour)\((.+)\)")
 _HOUR_FORMAT = "%Y-%m-%d-%H"
@@ -82,7 +83,9 @@ def divided(
 ) -> "Iterator[tuple[str, pa.RecordBatch]]":
     """Yield the directory and the records of each value. Values that are too long share the directory of null.
 
-    Args: adds_column: add the value as a column. Otherwise a decoded key or value is only in the path.
+    Args:
+        adds_column: add the value as a column. If False, a decoded key or value that is the partition is only in the
+            path.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -104,7 +107,7 @@ def divided(
 
 
 def too_long(column: str, batch: "pa.RecordBatch") -> "pa.Array | None":
-    """Return a mask of records whose value is too long for a directory name, or None without such records."""
+    """Return a mask of records whose value is too long for a directory name, or None if there are none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -128,7 +131,6 @@ def _values(column: str, batch: "pa.RecordBatch") -> "pa.Array":
 
 
 def _times(values: "pa.Array", unit: str) -> "pa.Array":
-    """Return the days or hours of event times, with null for years before 1 and after 9999."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -144,7 +146,7 @@ def _times(values: "pa.Array", unit: str) -> "pa.Array":
 
 
 def has_named_year(times: "pa.Array") -> "pa.Array":
-    """Return a mask of timestamps whose year can be in a directory name; null for null timestamps."""
+    """Return a mask of timestamps in the years 1 to 9999. The mask is null for null timestamps."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

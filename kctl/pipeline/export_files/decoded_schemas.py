@@ -27,7 +27,10 @@ class DecodedSchemas:
         self._kept = {topic: text for manifest in manifests for topic, text in manifest.schemas.items()}
 
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "dict[str, DecodedTypes]":
-        """Return the types to write by topic. Raises: FolderError: the files of a topic have other types."""
+        """Return the types to write by topic.
+
+        Raises: FolderError: the files of a topic have other types.
+        """
         return {topic: self._fitted(topic, types) for topic, types in decoded.items()}
 
     def changes(self, ranges: Iterable[ExportedRange]) -> dict[str, str]:

@@ -22,9 +22,9 @@ from kctl.pipeline.record_columns import TYPES
 
 BATCH_ROWS = 16_384
 MOST_GROUP_BYTES = 1 << 30
-"""Maximum size of a row group; the last batch may exceed the writer's limit."""
+"""Maximum size of a row group. Larger than the writer's limit, which the last batch may exceed."""
 _FOOTER_LIMITS = {"thrift_string_size_limit": 16 << 20, "thrift_container_size_limit": 100_000}
-"""Limits of one string and one list in the footer of a file."""
+"""Limits of strings and lists in the footer of a file."""
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 """Columns of every file of an export."""
 
@@ -95,7 +95,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
 def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
     """Raise ExportDataError if the footer announces more memory than kctl's own files need.
 
-    A value that is once in a dictionary can be in every row.
+    Dictionaries are rejected, because a value that is once in the dictionary can be in every row.
     """
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
@@ -109,7 +109,6 @@ def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
 
 
 def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:
-    """Raise ExportDataError for records of another range, for example in an overwritten file."""
     for name, first, last in (
         ("topic", exported.topic, exported.topic),
         ("partition", exported.partition, exported.partition),

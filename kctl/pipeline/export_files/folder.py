@@ -9,12 +9,13 @@
     FOLDER/_tmp/RUN/                                          of the run that owns the directory
     FOLDER/orders/.orders-0-1000-2000.parquet                 complete, not yet in a manifest
 
-Readers ignore names that begin with `_` or `.`, so such topics get the prefix `@`, and files have hidden names until
-their manifest is written. After a kill in between, the next run renames the files; kctl finds both names.
+Readers ignore names that begin with `_` or `.`. Topics with such names get the prefix `@`. Files have hidden names
+until their manifest is written. If the run is killed before it renames them, kctl finds both names, and the next run
+renames the files.
 
-A run owns the directory while its own directory below `_tmp` exists, which the next run removes first. Then the earlier
-run can add nothing, because its tasks rename files and its driver links manifests from there. The driver and all
-workers see one file system at one path. Files, directories and manifest of a round are synced in this order.
+A run owns the directory while its own directory below `_tmp` exists. The next run first removes that directory. The
+earlier run can then add nothing, because its tasks rename files and its driver links manifests from it. The driver and
+all workers see one file system at one path. Files, directories and manifest of a round are synced in this order.
 """
 
 import errno
@@ -70,12 +71,16 @@ def hidden(path: Path) -> Path:
 
 
 def placed(path: Path) -> Path:
-    """Return the existing path of a file, which is hidden if a run was killed."""
+    """Return the existing path of a file. The file still has its hidden name if a run was killed."""
     return path if path.exists() or not hidden(path).exists() else hidden(path)
 
 
 def file_name(topic: str, partition: int, start: int, end: int, extension: str, part: int = 0) -> str:
-    """Return the name of a range's file. Args: part: number of the file within its directory."""
+    """Return the name of a range's file.
+
+    Args:
+        part: number of the file within its directory.
+    """
     name = topic_folder(topic)
     if len(name) > 170:  # a file name has at most 255 bytes; the parent directory has the whole topic
         name = name[:170] + "~"
@@ -83,7 +88,7 @@ def file_name(topic: str, partition: int, start: int, end: int, extension: str, 
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of an external name below `folder`; raise FolderError for other paths."""
+    """Return the path of a name, from a manifest, below `folder`. Raise FolderError for other paths."""
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
         raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
@@ -93,7 +98,9 @@ def inside(folder: Path, name: str) -> Path:
 class ExportFolder:
     """Directory of an export, for the driver of one run.
 
-    Attributes: last_number: number of the newest round; 0 without rounds. schemas: types of decoded columns.
+    Attributes:
+        last_number: number of the newest round. 0 without rounds.
+        schemas: types of decoded columns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,7 +129,10 @@ class ExportFolder:
         return facts_of(self.read())
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raise the errors of `claim` that can be found without side effects: FolderError, ExportDataError."""
+        """Raise the errors of `claim` that can be found without side effects.
+
+        Raises: FolderError, ExportDataError.
+        """
         try:
             self._check_is_ours()
             for name in (MANIFESTS, TEMPORARY):
@@ -134,10 +144,11 @@ class ExportFolder:
         self._check_named(manifests)
 
     def claim(self, run_id: str, settings: Mapping[str, str], *, takes_over: bool = True) -> None:
-        """Take ownership: stop the earlier run, read the manifests, and remove files without a manifest.
+        """Start a run: stop an earlier run, read the manifests, and remove files without a manifest.
 
         Args:
-            takes_over: False: nothing will be written, and an active run keeps the directory.
+            takes_over: False if this run will write nothing. Then only rename files of finished rounds, and do not stop
+                an active run.
         """
         temporary = self.path / TEMPORARY
         try:
@@ -176,7 +187,7 @@ class ExportFolder:
         return dict(self._points)
 
     def _check_named(self, manifests: Iterable[Manifest]) -> None:
-        """Raise ExportDataError for a visible file in no manifest, which would be exported again."""
+        """Raise ExportDataError if a visible file is in no manifest. Its records would be exported again."""
         known = paths_in(manifests)
         try:
             paths = [str(path.relative_to(self.path)) for path in _data_files(self.path) if path.name[0] != "."]
@@ -188,7 +199,7 @@ class ExportFolder:
                 raise unnamed_files(self.path, unnamed)
 
     def _settle_files(self, manifests: Iterable[Manifest]) -> None:
-        """Complete a killed run: rename the files of its last manifest, and remove files without a manifest."""
+        """Clean up after a killed run: give the files of its last manifest their final names, and remove the others."""
         known = paths_in(manifests)
         try:
             for path in _data_files(self.path):
@@ -204,7 +215,6 @@ class ExportFolder:
             raise folder_error(self.path, e) from e
 
     def _tidy(self) -> None:
-        """Remove superfluous manifests, and merge the others."""
         listing = list_manifests(self.path)
         try:
             for path in listing.superfluous:
@@ -235,12 +245,14 @@ class ExportFolder:
         ranges: Sequence[ExportedRange],
         facts: ClusterFacts = NO_FACTS,
     ) -> Manifest:
-        """Add ranges to the export, all or none.
+        """Add ranges to the export, either all of them or none.
 
-        Args: round_folders: directories in which no task writes, including the directories of all ranges.
+        Args:
+            round_folders: directories in which no task writes, including the directories of all ranges.
 
-        Raises: FolderError: another run has taken the directory, or it cannot be written. ExportDataError: a file was
-        changed.
+        Raises:
+            FolderError: another run has taken the directory, or it cannot be written.
+            ExportDataError: a file was changed.
         """
         try:
             for round_folder in round_folders:
@@ -279,7 +291,7 @@ class ExportFolder:
             shutil.rmtree(self._run, ignore_errors=True)
 
     def _check_is_ours(self) -> None:
-        """Reject a directory with other content, because files without a manifest are removed."""
+        """Raise FolderError for a directory with other content, because a run removes files without a manifest."""
         if (self.path / MANIFESTS).is_dir() or not self.path.exists() or not any(self.path.iterdir()):
             return
         raise FolderError(
@@ -287,7 +299,7 @@ class ExportFolder:
         )
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
-        """Rename the files of written manifests of a killed or active run."""
+        """Give the hidden files of existing manifests their final names."""
         known = paths_in(manifests)
         for path in _data_files(self.path):
             shown = path.with_name(path.name.removeprefix("."))
@@ -296,7 +308,7 @@ class ExportFolder:
                     path.rename(shown)
 
     def _show(self, ranges: Iterable[ExportedRange]) -> None:
-        """Rename the files of a written manifest, unless another run has done so."""
+        """Give the files of the new manifest their final names, unless another run has done so."""
         renamed = set()
         for path in [self.path / file.path for each in ranges for file in each.files]:
             try:
@@ -340,9 +352,9 @@ class ExportFolder:
 
 
 def _check_makeable(path: Path) -> None:
-    """Raise the OSError with which creating a directory would fail.
+    """Raise the OSError that creating a directory would raise.
 
-    Creates and removes a temporary directory, because modes do not show read-only or remote file systems.
+    Creates and removes a temporary directory, because file modes do not show read-only or remote file systems.
     """
     missing = path
     while True:

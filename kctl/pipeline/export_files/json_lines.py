@@ -16,7 +16,7 @@ from kctl.pipeline.record_columns import COLUMN_NAMES, EXACT, schema_of
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 32 * 1024 * 1024
-"""Size of the lines after which a batch ends."""
+"""Size of the lines at which a batch ends, in bytes."""
 MOST_LINE_BYTES = 256 * 1024 * 1024
 _REASON_CHARS = 200
 _FIELDS = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
@@ -41,7 +41,7 @@ def _rows(batch: pa.RecordBatch) -> "zip[tuple[Any, ...]]":
 
 
 def json_lines(batch: pa.RecordBatch) -> bytes:
-    """Return the records of a batch as lines with one object each."""
+    """Return the records of a batch as lines, each with one JSON object."""
     names: dict[str, str] = {}
     lines = []
     for topic, partition, offset, timestamp_ms, key, value, fields in _rows(batch):
@@ -71,7 +71,6 @@ def _headers(fields: list[dict[str, Any]] | None) -> str:
 
 
 def limited_lines(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a file; raise ExportDataError for a line that is too long."""
     while line := file.readline(MOST_LINE_BYTES + 1):
         if len(line) > MOST_LINE_BYTES:
             raise ExportDataError(f"{name} has a line of more than {MOST_LINE_BYTES} bytes")

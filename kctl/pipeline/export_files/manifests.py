@@ -5,8 +5,8 @@
 
 `FANOUT` adjacent manifests of one level are merged, so an export of a million rounds has some dozens. Parts are removed
 after the merged manifest is written, synced and linked, so every round is in a manifest at any time. The next run that
-claims the directory removes superfluous parts. The newest manifest is never merged: it shows readers that a listing
-during a change is incomplete.
+claims the directory removes remaining parts. The newest manifest is never merged. If a reader's listing lacks it, the
+directory has changed meanwhile.
 """
 
 import json
@@ -36,7 +36,7 @@ MANIFESTS = "_manifest"
 COMMITTED_AT = "committed_at_ms"
 """Commit time in the settings of a round."""
 _SETTINGS = ("format", "layout", "decode")
-"""Settings that all rounds of an export share; `decode` only in exports that decode."""
+"""Settings that all rounds of an export share. `decode` exists only in exports that decode."""
 VERSION, MERGED_VERSION = 1, 2
 LARGEST_MANIFEST_BYTES = 64 * 1024 * 1024
 LARGEST_PARTITION = MOST_PARTITIONS - 1
@@ -44,15 +44,17 @@ FANOUT = 16
 MERGED_BYTES = 8 * 1024 * 1024
 """Maximum total size of manifests to merge, which limits a merge to a fraction of a second."""
 _LISTINGS = 5
-"""Maximum number of listings of a directory that changes in the meantime; merges are rare."""
+"""Maximum number of listings if the directory changes in the meantime, which is rare."""
 T = TypeVar("T")
 _NAME = re.compile(r"(\d{8,})(?:-(\d{8,}))?\.json")
 
 
 class ExportedFile(NamedTuple):
-    """A file of an export; `path` is relative to the directory.
+    """A file of an export.
 
-    Attributes: footer: footer of a Parquet file for a commit that needs it; not stored in manifests.
+    Attributes:
+        path: path relative to the directory.
+        footer: footer of a Parquet file, for commits that need it. Not stored in manifests.
     """
 
     path: str
@@ -66,13 +68,13 @@ class ExportedFile(NamedTuple):
 
 
 class ExportedRange(NamedTuple):
-    """An exported range of offsets; `end` is exclusive.
+    """An exported range of offsets. `end` is exclusive.
 
     Attributes:
-        records: fewer than end - start if compaction or transactions left gaps.
-        topic_id: as Kafka prints it; empty if the brokers have no topic IDs.
-        log_end: end of the partition at planning time; -1 in manifests of older versions of kctl.
-        newest_ms: largest timestamp of the records; None without records.
+        records: record count, less than end - start if compaction or transactions left gaps.
+        topic_id: as Kafka prints it. Empty if the brokers have no topic IDs.
+        log_end: end of the partition at planning time. -1 in manifests of older versions of kctl.
+        newest_ms: largest timestamp of the records. None without records.
     """
 
     topic: str
@@ -87,9 +89,10 @@ class ExportedRange(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """Content of the rounds `first` to `number`, which are equal unless merged.
+    """Content of the rounds `first` to `number`. Both are equal unless the manifest is merged.
 
-    Attributes: schemas: changed types of decoded columns by topic (`decoded_schemas`).
+    Attributes:
+        schemas: changed types of decoded columns by topic (`decoded_schemas`).
     """
 
     number: int
@@ -101,7 +104,11 @@ class Manifest(NamedTuple):
 
 
 class TargetFacts(NamedTuple):
-    """Counts of an export. Attributes: committed_at_ms: time of the last commit; None if unknown."""
+    """Counts of an export.
+
+    Attributes:
+        committed_at_ms: time of the last commit. None if unknown.
+    """
 
     records: int
     files: int
@@ -118,7 +125,12 @@ class ManifestFile(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Existing manifests: the largest one of each round, and superfluous parts of them."""
+    """Existing manifests.
+
+    Attributes:
+        files: largest manifest of each round, in order.
+        superfluous: paths of manifests whose rounds are all in a larger one.
+    """
 
     files: list[ManifestFile]
     superfluous: list[Path]
@@ -142,9 +154,11 @@ def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, 
 
 
 def read_manifests(folder: Path) -> list[Manifest]:
-    """Return the manifests of an export in order; empty without an export.
+    """Return the manifests of an export in order, or an empty list if there is no export.
 
-    Raises: FolderError: the directory cannot be read. ExportDataError: a manifest is damaged or missing.
+    Raises:
+        FolderError: the directory cannot be read.
+        ExportDataError: a manifest is damaged or missing.
     """
     found = settled(lambda: [read_manifest(file) for file in _listed(folder).files])
     resume_points(found)
@@ -160,7 +174,7 @@ class _HoleError(ExportDataError):
 
 
 def settled(look: Callable[[], T]) -> T:
-    """Return the result of `look`, repeated for missing manifests, because merging moves them."""
+    """Return the result of `look`. Repeat it if a manifest is missing, because merging moves manifests."""
     for _ in range(_LISTINGS - 1):
         with suppress(FileNotFoundError, _HoleError):
             return look()
@@ -190,7 +204,7 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
 
 
 def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
-    """Return the largest manifest of each round, in order; raise ExportDataError if one is missing."""
+    """Return the largest manifest of each round, in order. Raise ExportDataError if a round has none."""
     found: list[ManifestFile] = []
     superfluous = []
     expected = 1
@@ -249,7 +263,6 @@ def paths_in(manifests: Iterable[Manifest]) -> set[str]:
 
 
 def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
-    """Return the error for files of finished rounds that are in no manifest."""
     return ExportDataError(
         f"{where}: no manifest names {listed(paths)}: manifests were deleted",
         "restore the manifests, or export to another location",
@@ -283,7 +296,7 @@ def newer(one: int | None, other: int | None) -> int | None:
 
 
 def checked(given: ExportedRange) -> ExportedRange:
-    """Return a range; raise ValueError if it is invalid."""
+    """Return a range. Raise ValueError if it is invalid."""
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
             raise ValueError(f"the path {file.path!r} leads out of the folder")
@@ -324,10 +337,13 @@ def _of_json(given: dict[str, Any]) -> Manifest:
 def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFile:
     """Write a manifest atomically and durably.
 
-    Args: drafts: directory of the run; without it the write fails.
+    Args:
+        drafts: directory of the run. If it does not exist, the write fails.
 
-    Raises: FileExistsError: a manifest of these rounds exists. FileNotFoundError: another run owns the directory.
-    OSError.
+    Raises:
+        FileExistsError: a manifest of these rounds exists.
+        FileNotFoundError: another run owns the directory.
+        OSError: the manifest cannot be written.
     """
     target = folder / MANIFESTS / manifest_name(manifest.first, manifest.number)
     draft = drafts / target.name

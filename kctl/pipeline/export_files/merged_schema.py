@@ -1,7 +1,7 @@
 """Merging of schema versions into the schema of a table.
 
-New fields become columns with nulls in earlier records; removed fields stay as columns. If the format supports it, int
-becomes long, float becomes double, and a decimal gets more digits. Other changes are rejected before a write.
+New fields become columns with nulls in earlier records, and removed fields stay as columns. If the format supports it,
+int becomes long, float becomes double, and a decimal gets more digits. Other changes are rejected before a write.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,11 @@ MOST_NAMED = 5
 
 
 def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) -> pa.Schema:
-    """Return the merged schema of a table and of records to add; `can_widen` allows changes of column types."""
+    """Return the merged schema of a table and of records to add. Raise FolderError if they do not fit.
+
+    Args:
+        can_widen: whether the types of columns may change.
+    """
     problems: list[str] = []
     before = pa.struct([_plain_field(field) for field in table])
     merged = _merged(before, pa.struct([_plain_field(field) for field in wanted]), "", problems)

@@ -1,7 +1,7 @@
-"""Files of one range: Arrow batches as Parquet or JSON lines, partitioned by the layout, written all or none.
+"""Files of one range: Arrow batches as Parquet or JSON lines, partitioned by the layout.
 
-When all are complete and synced, they move from the round's directory to hidden names in the export, equal for all
-attempts at a range.
+Either all files are written or none. When all are complete and synced, they move from the round's directory to hidden
+names in the export. Each attempt at a range uses the same names.
 """
 
 import json
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 MOST_OPEN = 16
 """Maximum number of open files of a range, beyond which the least recently written file is closed."""
 DICTIONARY_COLUMNS = ["topic", "partition", "timestampType"]
-"""Columns with few distinct values; dictionaries do not pay off for others."""
+"""Columns with few distinct values. Dictionaries make other columns larger."""
 COUNTED_COLUMNS = ("partition", "offset", "timestamp")
-"""Columns with minimum and maximum values in a file."""
+"""Columns whose minimum and maximum are in the footer of a file."""
 ROW_GROUP_ROWS = 512 * 1024
 ROW_GROUP_BYTES = 32 * 1024 * 1024
 """Maximum size of a row group, which limits the memory of a task."""
@@ -50,7 +50,7 @@ class FilePlace(NamedTuple):
     """Destination of a range's files.
 
     Attributes:
-        round_folder: directory from which files are renamed; its removal ends the round.
+        round_folder: directory from which files are renamed. Removing it ends the round.
         attempt: number that is unique to this attempt.
     """
 
@@ -100,7 +100,7 @@ class FolderPlace(NamedTuple):
 
 
 class Files(Protocol):
-    """Destination as RangeFiles needs it."""
+    """Interface of the destination that RangeFiles needs."""
 
     @property
     def is_table(self) -> bool: ...
@@ -149,7 +149,7 @@ class _Writer(Protocol):
 
 
 class RangeFiles:
-    """Writer of the files of one range; a context manager that removes them unless `finish` is called.
+    """Writer of the files of one range; a context manager that removes the files unless `finish` is called.
 
     Raises: FolderError: from every method, with the file and the reason.
     """
@@ -184,7 +184,8 @@ class RangeFiles:
     def write(self, batch: pa.RecordBatch, *, is_copy: bool = False) -> None:
         """Write a batch that follows earlier ones in offset order. Records with the column REASON go to separate files.
 
-        Args: is_copy: the records are also written without REASON, and count once.
+        Args:
+            is_copy: the records are also written without REASON, so they are not counted.
         """
         try:
             for folder, piece in self._split(batch):
@@ -198,7 +199,7 @@ class RangeFiles:
             self._newest_ms = newer(self._newest_ms, _newest_ms(batch))
 
     def close(self) -> None:
-        """Close the files. `finish` does the rest, possibly in another thread."""
+        """Close the files. `finish` may then be called in another thread."""
         try:
             while self._open:
                 self._close(next(iter(self._open)))
@@ -261,7 +262,7 @@ def _newest_ms(batch: pa.RecordBatch) -> int | None:
 
 
 def _by_time(batch: pa.RecordBatch, layout: str) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield a batch by days or hours. Null timestamps and years before 1 or after 9999 go to the null directory."""
+    """Yield a batch by days or hours. Null timestamps, and years before 1 or after 9999, go to the null directory."""
     times = batch.column("timestamp")
     per_ms = 1 if times.type.unit == "ms" else 1000
     bounds = pc.min_max(times.view(pa.int64()))
@@ -310,7 +311,8 @@ def _writer(place: Files, path: Path, schema: pa.Schema, name: RangeName) -> _Wr
 class _ParquetFile:
     """Parquet writer with features that all readers support: zstd, plain and dictionary encoding, version 2.6 types.
 
-    Args: enough_bytes: file size at which a row group is written immediately; 0: no limit.
+    Args:
+        enough_bytes: file size at which a row group is written immediately. 0 for no limit.
     """
 
     def __init__(
@@ -340,7 +342,6 @@ class _ParquetFile:
 
     @property
     def size_bytes(self) -> int:
-        """Estimated file size, with held batches at the compression ratio so far."""
         written = 0 if self._file.closed else int(self._file.tell())
         if not self._written_bytes:
             return written + self._held_bytes

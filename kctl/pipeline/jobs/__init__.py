@@ -1,4 +1,4 @@
-"""Pipeline jobs: the driver's part and the tasks of each, called by `kctl pipeline`.
+"""Pipeline jobs, each with its driver and its tasks. `kctl pipeline` calls them.
 
 Jobs plan without Spark first, so errors of brokers and directories are reported immediately.
 """

@@ -49,7 +49,10 @@ class RefusedConfig(NamedTuple):
 class GroupImport(NamedTuple):
     """Data for the translation of groups in an import.
 
-    Attributes: ranges: all imported ranges. targets: target topic by exported topic. properties: of the target.
+    Attributes:
+        ranges: all imported ranges.
+        targets: dict from exported topic to target topic.
+        properties: Kafka properties of the target.
     """
 
     folder: Path | StoreUrl
@@ -62,7 +65,7 @@ class GroupImport(NamedTuple):
 
 
 def read_facts(admin: Admin, topics: Iterable[str], groups: GroupSelection) -> ClusterFacts:
-    """Return the facts of topics, and the offsets of groups for these topics, without unreadable configs."""
+    """Return the facts of topics, and the offsets of groups in these topics. Configs that cannot be read are None."""
     names = sorted(topics)
     if not names:
         return ClusterFacts()
@@ -139,7 +142,7 @@ def _wanted(
 def restore_groups(
     given: GroupImport, facts: ClusterFacts, groups: Iterable[str], session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return each outcome."""
+    """Commit the translated offsets of groups in the target, and return the outcome of each offset."""
     wanted = _wanted(facts, groups, given.targets)
     with Admin(resolve(given.properties)) as admin:
         tasks = _tasks(admin, given, offsets_by_partition(wanted))

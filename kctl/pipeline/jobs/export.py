@@ -1,7 +1,7 @@
 """`export`: topics into files, with each record exactly once even if processes are killed.
 
-The driver determines the end of each partition, cuts the missing offsets into ranges, and executes them in rounds,
-which the target commits with the positions for the next run.
+The driver determines the end of each partition, and cuts the offsets that the target lacks into ranges. Tasks read the
+ranges in rounds. The target commits each round with the positions for the next run.
 """
 
 import threading
@@ -102,7 +102,7 @@ class ExportPlan(NamedTuple):
 
     Attributes:
         tasks: ranges of each task, in execution order.
-        topic_bytes: approximate bytes in the log by topic.
+        topic_bytes: dict from topic to approximate bytes in the log.
         resumed: number of partitions that earlier runs have exported.
     """
 
@@ -129,16 +129,18 @@ def export(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> ExportResult:
-    """Export missing records, and return the counts.
+    """Export records that the target lacks, and return the counts.
 
     Args:
-        session: a running Spark session, which stays open; None to start one with `options`.
+        session: a Spark session, which stays open. None starts one with `options`.
         on_progress: called in this thread with the progress.
 
     Raises:
-        ConfigError: the request is invalid. FolderError: the directory. ExportDataError: records are missing.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
-        KafkaError: the cluster; ApiTimeout if no data arrives within default.api.timeout.ms.
+        ConfigError: the request is invalid.
+        FolderError: the directory cannot be read or written, or belongs to another export.
+        ExportDataError: records were deleted before they were exported.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: the cluster failed a request. ApiTimeout: no data arrived within default.api.timeout.ms.
     """
     request = request.separated()
     check(request)
@@ -189,7 +191,6 @@ def facts_for(request: ExportRequest, planner: Planner) -> ClusterFacts:
 
 
 def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
-    """Return whether the export lacks a topic, such as one without records, or offsets of groups have changed."""
     known = facts_in(request.folder, request.properties)
     if not known.topics.keys() >= facts.topics.keys():
         return True
@@ -197,7 +198,7 @@ def _are_new(request: ExportRequest, facts: ClusterFacts) -> bool:
 
 
 def plan_export(request: ExportRequest, options: SessionOptions | None = None) -> ExportPlan:
-    """Return the plan of `export` without Spark and side effects."""
+    """Return the plan of `export`, without side effects and without Spark."""
     request = request.separated()
     check(request)
     target = open_target(request.folder, request.properties)
@@ -210,7 +211,7 @@ def plan_export(request: ExportRequest, options: SessionOptions | None = None) -
 
 
 def check(request: ExportRequest) -> None:
-    """Raise ConfigError if a request is invalid, SparkMissingError if its layout needs a missing package."""
+    """Raise ConfigError if a request is invalid, or SparkMissingError if its layout needs a missing package."""
     for name, value, words in (
         ("format", request.format, tuple(FORMATS)),
         ("layout", request.layout, LAYOUTS),
@@ -246,8 +247,8 @@ class Batch(NamedTuple):
     """Limits of a stream's batch.
 
     Attributes:
-        ends: end of each partition; other partitions are not exported.
-        starts: start of partitions that are not in the target; others start with their first record.
+        ends: end of each partition. Other partitions are not exported.
+        starts: start of partitions that are not in the target. Others start with their first record.
     """
 
     ends: Offsets
@@ -257,10 +258,10 @@ class Batch(NamedTuple):
 def make_plan(
     request: ExportRequest, planner: Planner, target: Target, at_once: int, batch: Batch | None = None
 ) -> ExportPlan:
-    """Return the plan for ranges that are not exported, in execution order.
+    """Return the plan for offsets that are not exported yet.
 
     Args:
-        batch: ends before the current ones; None: the current ends.
+        batch: earlier ends than the current ones. None uses the current ends.
     """
     partitions = wanted_partitions(request, planner, batch)
     whole, resumed = _unexported(request, planner, target, partitions, batch)
@@ -291,7 +292,9 @@ def wanted_partitions(request: ExportRequest, planner: Planner, batch: Batch | N
 def _unexported(
     request: ExportRequest, planner: Planner, target: Target, partitions: list[TopicPartition], batch: Batch | None
 ) -> tuple[list[OffsetRange], int]:
-    """Return the missing range of each partition, and the number of partitions that the target has."""
+    """Return the range of each partition that is not exported yet, and the number of partitions that are partly
+    exported.
+    """
     earliest, latest = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     points = {TopicPartition(*key): point for key, point in target.resume_points(partitions).items()}
     topic_ids = planner.topic_ids
@@ -341,7 +344,7 @@ def _topic_bytes(whole: Sequence[OffsetRange], per_offset: Mapping[str, float]) 
 
 
 def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: bool) -> int:
-    """Return `point`, the end of a partition's export; raise ExportDataError if offsets after it were deleted."""
+    """Return `point`, the end of a partition's export. Raise ExportDataError if offsets after it were deleted."""
     if point < first and not allow_loss:
         raise ExportDataError(
             f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",

@@ -1,8 +1,8 @@
 """Rounds of an export: tasks execute on Spark, and the target commits finished ranges.
 
-After `round_ms`, ranges of places without active tasks are committed while other tasks continue, so a job that is
-killed every few minutes makes progress. After a failure, the ranges of each partition before its first unfinished range
-are committed.
+Tasks write into places, temporary destinations that a few tasks share. After `round_ms`, the places whose tasks are
+done are committed while other tasks continue, so a job that is killed every few minutes makes progress. After a
+failure, the finished ranges that precede the first unfinished range of their partition are committed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan, ExportRequest
 
 ROUND_TASKS = 32
-"""Tasks of a round for each slot of Spark: slots are idle only at the end of a round."""
+"""Tasks of a round for each slot of Spark, so that slots are idle only at the end of a round."""
 ROUND_MS = 60_000
 MOST_PLACES = 64
 """Maximum number of places of a round, each of which is a directory."""
@@ -40,9 +40,9 @@ class ExportResult(NamedTuple):
     size_bytes: int = 0
     rounds: int = 0
     gaps: int = 0
-    """Offsets without a record: compacted records, transaction markers, or aborted records."""
+    """Number of offsets without a record: compacted records, transaction markers, or aborted records."""
     bad_records: int = 0
-    """Records in the error directory: undecodable, or with a value that the target cannot hold."""
+    """Number of records in the error directory: undecodable, or with a value that the target cannot hold."""
 
     def plus(self, ranges: Sequence[ExportedRange]) -> "ExportResult":
         files = [file for each in ranges for file in each.files]
@@ -87,7 +87,6 @@ class ExportRounds:
         self.result = ExportResult()
 
     def run(self, plan: "ExportPlan", facts: ClusterFacts = NO_FACTS) -> None:
-        """Execute a plan in rounds. The first commit includes the facts."""
         self._lag, self._facts = plan.offsets, facts
         size = ROUND_TASKS * self._session.parallelism
         for at in range(0, len(plan.tasks), size):
@@ -144,11 +143,6 @@ class ExportRounds:
         ]
 
     def _commit(self, kept: Sequence[ExportedRange], ended: Sequence[RoundPlace]) -> None:
-        """Add ranges to the export.
-
-        Args:
-            ended: places in which no task writes.
-        """
         if not kept:
             return
         self._is_broken = True  # no further commit after a failed one
@@ -166,7 +160,11 @@ class ExportRounds:
 
 
 class _Round:
-    """Tasks of a round, with their places. Attributes: done: results by position of the range in all tasks."""
+    """Tasks of a round, with their places.
+
+    Attributes:
+        done: dict from index of the range in all tasks to result.
+    """
 
     def __init__(self, tasks: Sequence[tuple[OffsetRange, ...]], places: Sequence[RoundPlace]) -> None:
         self.tasks = tasks
@@ -189,7 +187,6 @@ class _Round:
         return kept, [self._open.pop(number)[0] for number in over] if kept else []
 
     def rest(self) -> tuple[list[ExportedRange], list[RoundPlace]]:
-        """Return the ranges to commit after the last task, and all remaining places."""
         places = [place for place, _ in self._open.values()]
         self._open.clear()
         return self._kept(self.done), places

@@ -50,7 +50,7 @@ def _decode_of(task: ExportTask, topic: str) -> "RecordDecoding | None":
 
 
 def export_ranges(task: ExportTask, attempt: Attempt) -> Generator[ExportedRange]:
-    """Write ranges and yield each; executes on a worker, whose tasks reuse one consumer."""
+    """Write each range into files and yield the result. Executes on a worker, whose tasks reuse one consumer."""
     from kctl.pipeline.client_pool import TASK_CONSUMERS
     from kctl.pipeline.export_files.range_files import RangeName
     from kctl.pipeline.range_reader import read_ranges
@@ -105,7 +105,7 @@ class _Finishing:
         self._under_way: deque[Future[ExportedRange]] = deque()
 
     def add(self, offsets: OffsetRange, files: RangeWriter) -> Iterator[ExportedRange]:
-        """Start finishing a range, and yield finished ones. Waits if too many are unfinished."""
+        """Start finishing a range, and yield finished ranges. Wait if too many are unfinished."""
         self._under_way.append(self._pool.submit(_finished, offsets, files))
         while self._under_way and (self._under_way[0].done() or len(self._under_way) > FINISHED_AT_ONCE):
             yield self._next()

@@ -1,7 +1,7 @@
 """`import`: files of an export into topics, at least once.
 
-A task produces the ranges of one exported partition in order. Fully acknowledged ranges get a mark, and later runs skip
-them. Ranges in progress when a run stops are produced again.
+A task produces the ranges of one exported partition in order. It writes a mark for each range that is fully
+acknowledged, and later runs skip marked ranges. Ranges in progress when a run stops are produced again.
 """
 
 import hashlib
@@ -57,18 +57,18 @@ class ImportRequest(NamedTuple):
     """Parameters of an import.
 
     Attributes:
-        folder: an export: a directory, which the driver and all workers see at this path, an object store prefix, or a
-            table.
+        folder: location of an export: an object store prefix, a table, or a directory, which the driver and all workers
+            see at this path.
         properties: Kafka properties, with secrets as references (`kctl.pipeline.references`).
-        topics: exported topics to import; empty for all.
-        topic: target topic; None for the exported names.
-        keep_partitions: otherwise the producer chooses partitions by key.
-        keep_timestamps: otherwise records get the time of the import.
+        topics: exported topics to import. Empty for all.
+        topic: target topic. None for the exported names.
+        keep_partitions: keep the partition of each record. If False, the producer chooses partitions by key.
+        keep_timestamps: keep the timestamp of each record. If False, records get the time of the import.
         is_ordered: keep the order of records within an exported partition.
         create: create missing topics with the partitions and configs in the export.
         allow_loss: import timestamps even if the target would delete or reject records.
-        groups: exported consumer groups to restore; requires keep_partitions and is_ordered.
-        progress: directory or prefix for marks; None for one in the export, for this cluster and these settings.
+        groups: exported consumer groups to restore. Requires keep_partitions and is_ordered.
+        progress: directory or prefix for marks. None for one in the export, for this cluster and these settings.
     """
 
     folder: Location
@@ -91,11 +91,14 @@ class ImportPlan(NamedTuple):
     Attributes:
         tasks: ranges of each task, in order.
         done: number of ranges that earlier runs have imported.
-        missing: topics to create.
+        progress: location of the marks.
+        missing: facts of the topics to create, by name.
         ranges: all selected ranges, imported or not.
+        groups: names of the groups to restore.
+        facts: cluster facts of the export.
         topics: topics of the export, including topics without records.
-        progress: place of the marks.
         problems: conflicts with target topics.
+        topic_ids: IDs of the target topics, by name.
     """
 
     tasks: tuple[tuple[ExportedRange, ...], ...]
@@ -119,10 +122,11 @@ class ImportPlan(NamedTuple):
 
 
 class ImportResult(NamedTuple):
-    """Counts of a run; `skipped` ranges were imported by earlier runs.
+    """Counts of a run.
 
     Attributes:
-        records, ranges: each counted once, without repeated attempts.
+        records, ranges: each counted once, even if a task was repeated.
+        skipped: number of ranges that earlier runs have imported.
     """
 
     records: int = 0
@@ -143,14 +147,17 @@ def import_files(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> ImportResult:
-    """Import missing ranges, and return the counts.
+    """Import ranges that have no mark, and return the counts.
 
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
-        ConfigError: the request is invalid. FolderError: the directory is not an export, or cannot be read or written.
-        ExportDataError: a file is damaged. UndeliveredError: records were not acknowledged; repeat the import.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
+        ConfigError: the request is invalid.
+        FolderError: the directory is not an export, or cannot be read or written.
+        ExportDataError: a file is damaged.
+        UndeliveredError: records were not acknowledged. Repeat the import.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: the cluster failed a request.
     """
     options = start_planning(session, options, on_progress)
     plan = plan_import(request, options, session)
@@ -202,7 +209,7 @@ def import_files(
 def plan_import(
     request: ImportRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> ImportPlan:
-    """Return the plan of `import_files` without Spark and side effects."""
+    """Return the plan of `import_files`, without side effects and without Spark."""
     refuse_plain_secrets(request.properties)
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
@@ -253,7 +260,6 @@ def _file_bytes(ranges: Sequence[ExportedRange]) -> int:
 def _topics(
     request: ImportRequest, wanted: Iterable[ExportedRange], facts: ClusterFacts, groups: Iterable[str]
 ) -> list[str]:
-    """Return the topics that the target needs, including topics without records for groups or creation."""
     if request.topics:
         return sorted(set(request.topics))
     found = {each.topic for each in wanted}
@@ -268,7 +274,7 @@ def _check_targets(
     facts: ClusterFacts,
     groups: Iterable[str],
 ) -> tuple[str, dict[str, TopicFacts], tuple[str, ...], dict[str, str]]:
-    """Return the cluster ID, the topics to create, the conflicts with others, and the IDs of all topics."""
+    """Return the cluster ID, the topics to create, the conflicts with the other topics, and the IDs of all topics."""
     most: dict[str, int] = {}
     sources: dict[str, set[str]] = {}
     highest: dict[str, int] = {}
@@ -391,7 +397,7 @@ class _ImportTask(NamedTuple):
 
 
 def import_ranges(task: _ImportTask, _attempt: Attempt) -> None:
-    """Produce whole ranges in order; executes on a worker."""
+    """Produce ranges in order, and write a mark for each. Executes on a worker."""
     from kctl.pipeline.client_pool import TASK_PRODUCERS
     from kctl.pipeline.record_writer import copying_properties, write_batches
 

@@ -27,9 +27,12 @@ class GroupProof(NamedTuple):
     """Continuation of a group in the target.
 
     Attributes:
-        target_offset: committed offset; None without one.
-        continues: `same`: with the same record; `repeats`, `skips`: earlier or later by `records`; `differs`: with
-            another record; `missing`: as its consumers are configured.
+        target_offset: committed offset. None without one.
+        continues: where the group continues.
+            same: with the record that it would read next in the source.
+            repeats, skips: `records` records earlier or later.
+            differs: with another record.
+            missing: the group has no offset, so auto.offset.reset decides.
     """
 
     group: str
@@ -65,7 +68,7 @@ class _ProofTask(NamedTuple):
 def prove_groups(
     mirrored: MirroredTopics, groups: GroupSelection, compared: Compared, session: Session, on_progress: OnProgress
 ) -> list[GroupProof]:
-    """Return the continuation of each group in each source partition with a committed offset."""
+    """Return where each group continues, for each source partition in which it has a committed offset."""
     offsets = source_offsets(mirrored, groups)
     if not offsets:
         return []
@@ -106,7 +109,7 @@ def prove_exported_groups(
     session: Session,
     on_progress: OnProgress,
 ) -> list[GroupProof]:
-    """Return the continuation of groups from exported offsets in a topic whose records kept their offsets.
+    """Return where groups continue if their exported offsets are restored in a topic whose records kept their offsets.
 
     Args:
         offsets: current committed offsets in the cluster.
@@ -159,7 +162,7 @@ def prove(task: _ProofTask, _attempt: Attempt) -> tuple[str, int]:
 
 
 def _is_same(task: _ProofTask, skip_ours: int, skip_theirs: int) -> bool:
-    """Return whether the records are equal after the skipped ones, as far as both sides go.
+    """Return whether the records after the skipped ones are equal, up to the end of the shorter side.
 
     A target without records is equal only to a source without records.
     """

@@ -1,9 +1,9 @@
 """`mirror`: topics of one cluster into another, with each record exactly once even if processes are killed.
 
-Each transaction belongs to one partition and also writes the position in the source to the target (`mirror_positions`),
-where the next run continues. A repeated task fences the earlier attempt, by the transactional ID of the partition,
-before it reads the position. Consumers of the target need isolation.level=read_committed; otherwise they may see
-aborted records.
+Each transaction belongs to one partition, and also writes the position in the source to the target
+(`mirror_positions`). The next run continues at this position. Before a repeated task reads the position, it fences the
+earlier attempt by the transactional.id of the partition. Consumers of the target need isolation.level=read_committed,
+otherwise they may see aborted records.
 """
 
 import threading
@@ -64,17 +64,17 @@ class MirrorRequest(NamedTuple):
     """Parameters of a mirror.
 
     Attributes:
-        topics: names of topics; empty with `pattern`.
+        topics: names of topics. Empty with `pattern`.
         properties, target_properties: Kafka properties of both clusters, with secrets as references.
-        target_topic: target of a single topic; None for equal names.
-        name: identifies the positions; None for a name made of the source's cluster and topic.
+        target_topic: target of a single topic. None for equal names.
+        name: identifies the positions. None for a name made of the source's cluster and topic.
         create: create missing topics and partitions in the target, with the configs of the source.
-        interval_ms: interval of checks for new records, forever; None: mirror up to the current ends.
+        interval_ms: interval of checks for new records, forever. None mirrors up to the current ends.
         allow_loss: continue if records were deleted before they were mirrored, or if the target would delete or reject
             records.
-        start: start in the source instead of the stored positions; partitions without a start continue.
+        start: start in the source instead of the stored positions. Partitions without a start continue.
         groups: consumer groups whose committed offsets are copied after each round.
-        pattern: regular expression of whole topic names; each round includes the topics that match by then.
+        pattern: regular expression of whole topic names, matched again in each round.
     """
 
     topics: tuple[str, ...]
@@ -98,16 +98,16 @@ class MirrorPlan(NamedTuple):
     """Plan of a run.
 
     Attributes:
-        tasks: ranges of each task; one range of each partition that is not fully mirrored.
-        targets: by source topic.
+        tasks: ranges of each task, one range for each partition that is not fully mirrored.
+        targets: dict from source topic to target.
         chosen: positions from `MirrorRequest.start`.
         resumed: number of partitions that continue from an earlier run.
         missing: topics to create in the target.
-        grown: target topics with too few partitions, and the partition count of the source.
-        rules: rules of the source by target topic.
+        grown: dict from target topic with too few partitions to the partition count of the source.
+        rules: dict from target topic to the rules of its source.
         problems: conflicts with target topics.
-        limits_ms: by target topic, if the target rejects records that are further in the future by a default.
-        reached: positions after the round.
+        limits_ms: dict from target topic to a default limit: the target rejects timestamps further in the future.
+        reached: positions after the previous round.
     """
 
     tasks: tuple[tuple[OffsetRange, ...], ...]
@@ -134,13 +134,13 @@ class MirrorPlan(NamedTuple):
 class MirrorResult(NamedTuple):
     records: int = 0
     offsets: int = 0
-    """Offsets of the source; more than records if compaction or transactions left gaps."""
+    """Number of offsets in the source. Exceeds the records if compaction or transactions left gaps."""
     transactions: int = 0
     partitions: int = 0
     resumed: int = 0
     rounds: int = 0
     group_offsets: tuple[GroupOffset, ...] = ()
-    """Outcomes of the last round for consumer groups; empty without groups."""
+    """Outcomes of the last round for consumer groups. Empty without groups."""
     refused_configs: tuple[RefusedConfig, ...] = ()
     """Configs of the source that the target rejected at topic creation."""
 
@@ -155,14 +155,14 @@ def mirror(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> MirrorResult:
-    """Mirror missing records, and return the counts.
+    """Mirror records that the target lacks, and return the counts.
 
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
         ConfigError: the request is invalid.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark.
-        KafkaError: a cluster; records that were committed before stay.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: a cluster failed a request. Records that were committed before stay.
     """
     options = start_planning(session, options, on_progress)
     plan, refused = _complete_plan(request, options, session)
@@ -189,12 +189,7 @@ def _complete_plan(
     session: Session | None,
     reached: Reached = NONE_REACHED,
 ) -> tuple[MirrorPlan, tuple[RefusedConfig, ...]]:
-    """Return the plan of a round after missing topics and partitions are created, and the rejected configs.
-
-    Args: reached: positions after the round before.
-
-    Raises: as `mirror`; RecordLossError: the target would delete or reject records.
-    """
+    """Create missing topics and partitions. Return the plan of a round, and the configs that the target rejected."""
     plan = plan_mirror(request, options, session, reached=reached)
     refused: tuple[RefusedConfig, ...] = ()
     if request.create and (plan.missing or plan.grown):
@@ -225,9 +220,10 @@ def plan_mirror(
     *,
     reached: Reached = NONE_REACHED,
 ) -> MirrorPlan:
-    """Return the plan of `mirror` without Spark and side effects.
+    """Return the plan of `mirror`, without side effects and without Spark.
 
-    Args: reached: positions after the round before, if the plan is for a further round of a run.
+    Args:
+        reached: positions after the previous round of the run.
 
     Raises: as `mirror`.
     """
@@ -342,7 +338,6 @@ def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Off
 def _first(
     request: MirrorRequest, tp: TopicPartition, position: MirrorPosition | None, earliest: int, topic_id: str, end: int
 ) -> int:
-    """Return the start of a partition. Deleted offsets are skipped if the request allows it."""
     if position is None:
         return earliest
     if problem := position.source.problem(*tp, topic_id, end):
@@ -367,7 +362,9 @@ def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
 
 
 def is_same_cluster(one: ClusterDescription, other: ClusterDescription) -> bool:
-    """Return whether two clusters have equal IDs and a common address; a copied disk has only an equal ID."""
+    """Return whether two clusters have equal IDs and a common address. A cluster on a copied disk has only the equal
+    ID.
+    """
     places = ({(node.host, node.port) for node in cluster.nodes} for cluster in (one, other))
     return one.cluster_id == other.cluster_id and bool(set.intersection(*places))
 
@@ -389,7 +386,6 @@ def _check(request: MirrorRequest) -> None:
 
 
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
-    """Return the group ID of a topic in this mirror, a prefix of its transactional IDs."""
     return f"kctl-mirror.{request.name or source_id}.{topic}"
 
 
@@ -400,7 +396,7 @@ def _existing(target: MirrorTarget, info: TopicInfo) -> MirrorTarget:
 def _targets(
     admin: Admin, request: MirrorRequest, wanted: Mapping[str, int], source_id: str
 ) -> tuple[dict[str, MirrorTarget], set[str], dict[str, int]]:
-    """Return the target of each topic, the missing topics, and the partition counts of too small ones."""
+    """Return the target of each topic, the missing topics, and the partition counts of targets with too few."""
     found = admin.describe_topics([request.target_of(topic) for topic in wanted])
     targets, missing, grown = {}, set(), {}
     for topic, count in wanted.items():
@@ -514,7 +510,6 @@ class _Watch:
         )
 
     def _look(self) -> None:
-        """Count the committed offsets; those of coordinators that do not respond in time stay as they were."""
         try:
             found = self._admin.list_offsets_of_groups(list(self._groups), timeout=LOOK_TIMEOUT_S)
         except KafkaError:  # the tasks report errors by their own timeouts

@@ -31,7 +31,7 @@ from kctl.pipeline.session import Session
 
 ALREADY_THERE = "exists already"
 LEAST_SHARE_MS = 1000
-"""Minimum part of the timeout for the commit of one of many groups, unless less remains."""
+"""Minimum timeout in ms for the commit of one of many groups, unless less time remains."""
 LOOKS = 3
 """Maximum number of attempts to read the end of an active mirror."""
 
@@ -40,9 +40,9 @@ class GroupOffset(NamedTuple):
     """Outcome of a group's offset.
 
     Attributes:
-        target_offset: next offset of the group in the target; None if unknown.
-        committed: committed offset in the target before any change; None without one.
-        problem: the reason why the offset was not written; empty if it was.
+        target_offset: next offset of the group in the target. None if unknown.
+        committed: committed offset in the target before any change. None without one.
+        problem: reason why the offset was not written. Empty if it was.
     """
 
     group: str
@@ -55,12 +55,18 @@ class GroupOffset(NamedTuple):
 
     @property
     def is_left_behind(self) -> bool:
-        """True if the group would not continue in the target at its position in the source."""
+        """True if the group would not continue in the target where it would in the source."""
         return bool(self.problem) and (self.committed is None or self.committed != self.target_offset)
 
 
 class MirroredTopics(NamedTuple):
-    """A mirror: Kafka properties of both sides, the target of each source topic, and the positions after the round."""
+    """A mirror.
+
+    Attributes:
+        properties, target_properties: Kafka properties of both sides.
+        targets: dict from source topic to target.
+        reached: positions after the last round.
+    """
 
     properties: Mapping[str, object]
     target_properties: Mapping[str, object]
@@ -72,7 +78,7 @@ class MirroredTopics(NamedTuple):
 def carry_group_offsets(
     mirrored: MirroredTopics, groups: GroupSelection, session: Session, on_progress: OnProgress
 ) -> list[GroupOffset]:
-    """Commit the translated offsets of groups in the target, and return each outcome."""
+    """Commit the translated offsets of groups in the target, and return the outcome of each offset."""
     found = translate_groups(mirrored, groups, session, on_progress)
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return commit_offsets(admin, found, {topic: target.topic for topic, target in mirrored.targets.items()})
@@ -81,7 +87,7 @@ def carry_group_offsets(
 def commit_offsets(
     admin: Admin, found: Sequence[GroupOffset], targets: Mapping[str, str], clock: Clock | None = None
 ) -> list[GroupOffset]:
-    """Commit the offsets without a problem, all within one timeout, and return each outcome."""
+    """Commit the offsets without a problem, all within one timeout, and return the outcome of each offset."""
     wanted: dict[str, list[GroupOffset]] = {}
     for each in found:
         if not each.problem:
@@ -145,7 +151,7 @@ def find_places(
 
 
 def group_offset(group: str, tp: TopicPartition, place: Translated, there: int | None) -> GroupOffset:
-    """Return the offset of a group, with a problem if the group is already at or past it."""
+    """Return the outcome of a group's offset. It has a problem if the group is already there or further ahead."""
     problem = place.problem
     if place.target_offset is not None and there is not None and there >= place.target_offset:
         problem = (
@@ -155,7 +161,6 @@ def group_offset(group: str, tp: TopicPartition, place: Translated, there: int |
 
 
 def source_offsets(mirrored: MirroredTopics, groups: GroupSelection) -> dict[tuple[str, TopicPartition], int]:
-    """Return the committed offsets of groups in the source topics, without positions of mirrors."""
     with Admin(resolve(mirrored.properties), events=mirrored.events) as admin:
         return offsets_of(admin, groups, mirrored.targets)
 
@@ -189,7 +194,6 @@ def _committed(admin: Admin, groups: Iterable[str]) -> dict[str, Results[TopicPa
 def _tasks(
     mirrored: MirroredTopics, asked: Mapping[TopicPartition, list[int]]
 ) -> tuple[list[TranslationTask], dict[TopicPartition, str]]:
-    """Return a task for each partition, or the reason why it has none."""
     tasks, problems = [], {}
     ends = mirrored_ends(mirrored, asked)
     ends |= _ends_without_records(mirrored, [tp for tp in asked if tp not in ends])
@@ -218,7 +222,9 @@ def _tasks(
 def mirrored_ends(
     mirrored: MirroredTopics, partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the ends, in source and target, of mirrored partitions that do not change during the check."""
+    """Return the ends, in source and target, of mirrored partitions. Partitions that change during the check are left
+    out.
+    """
     found: dict[TopicPartition, tuple[int, int]] = {}
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         left = list(partitions)
@@ -238,7 +244,7 @@ def mirrored_ends(
 def _ends_without_records(
     mirrored: MirroredTopics, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, tuple[int, int]]:
-    """Return the ends, in source and target, of empty partitions, which have no position."""
+    """Return the ends, in source and target, of partitions that are empty on both sides. They have no position."""
     with Planner(isolation.of_source(resolve(mirrored.properties)), events=mirrored.events) as planner:
         starts, ends = planner.ends(partitions, EARLIEST), planner.ends(partitions, LATEST)
     targets = {
@@ -254,7 +260,6 @@ def _ends_without_records(
 def _positions(
     admin: Admin, mirrored: MirroredTopics, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the positions in the source, without those that another program has set back."""
     properties, reached = resolve(mirrored.target_properties), mirrored.reached
     found = newest_positions(admin, properties, mirrored.targets, partitions, reached)
     offsets = {tp: position.source.offset for tp, position in found.items()}
@@ -264,7 +269,6 @@ def _positions(
 def target_offsets(
     mirrored: MirroredTopics, offsets: Mapping[tuple[str, TopicPartition], int]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return the committed offsets of groups in the target, by partition of the source."""
     with Admin(resolve(mirrored.target_properties), events=mirrored.events) as admin:
         return committed_in(admin, offsets, {topic: target.topic for topic, target in mirrored.targets.items()})
 
@@ -272,7 +276,7 @@ def target_offsets(
 def committed_in(
     admin: Admin, offsets: Iterable[tuple[str, TopicPartition]], targets: Mapping[str, str]
 ) -> dict[tuple[str, TopicPartition], int]:
-    """Return the committed offsets of groups in target topics, by partition of the source."""
+    """Return the committed offsets of groups in target topics, by group and source partition."""
     found: dict[tuple[str, TopicPartition], int] = {}
     wanted = list(offsets)
     by_group = _committed(admin, dict.fromkeys(group for group, _ in wanted))

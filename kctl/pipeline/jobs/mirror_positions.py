@@ -2,7 +2,7 @@
 
 A transaction writes its position as the offset of the group `kctl-mirror.NAME.TOPIC`, and as a record of the compacted
 topic `kctl-mirror-positions`. Brokers delete offsets of groups without members after offsets.retention.minutes (7 days
-by default), and Kafka's tools can reset them, but the record stays. A run starts with the newer one.
+by default), and Kafka's tools can reset them, but the record stays. A run starts with the newer position.
 """
 
 import json
@@ -29,17 +29,21 @@ if TYPE_CHECKING:
 
 POSITIONS_TOPIC: Final = "kctl-mirror-positions"
 _COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(16 * 1024 * 1024)}
-"""Small segments, because brokers compact only closed ones, and each run reads the whole topic."""
+"""Configs of the topic of positions. Segments are small, because brokers compact only closed segments, and each run
+reads the whole topic.
+"""
 _VERSION: Final = 1
 Reached: TypeAlias = Mapping[TopicPartition, int]
-"""Positions after a round of the run. Only another program sets a position back before them."""
+"""Positions after a round of the run. Only another program can set a position back below them."""
 NONE_REACHED: Final[Reached] = MappingProxyType({})
 
 
 class MirrorTarget(NamedTuple):
     """Target of one topic.
 
-    Attributes: group_id: group with the positions. topic_id: of the target; empty if the brokers have no IDs.
+    Attributes:
+        group_id: group whose offsets are the positions.
+        topic_id: ID of the target topic. Empty if the brokers have no IDs.
     """
 
     topic: str
@@ -51,8 +55,8 @@ class MirrorPosition(NamedTuple):
     """Progress of a partition, with the topics on both sides.
 
     Attributes:
-        run: ID of the run that wrote it.
-        counts: counts of that run for the partition as JSON, which the next attempt continues if a worker was killed.
+        run: ID of the run that wrote the position.
+        counts: counts of that run for the partition, as JSON. If a worker is killed, the next attempt continues them.
     """
 
     source: ResumePoint
@@ -64,26 +68,27 @@ class MirrorPosition(NamedTuple):
     def behind(
         cls, offsets: OffsetRange, target: MirrorTarget, offset: int, run: str = "", counts: Any = None
     ) -> "MirrorPosition":
-        """Return the position after all records before an offset of the range's partition."""
+        """Return the position of a copy that has reached `offset` in the range's partition."""
         return cls(ResumePoint(offset, offsets.topic_id, offsets.log_end), target.topic_id, run, counts)
 
     def counted_by(self, run: str) -> Any:
         return self.counts if self.run == run else None
 
     def is_ahead_of(self, other: "MirrorPosition") -> bool:
-        """Return whether this position is newer than another one of the same or an unknown topic ID."""
+        """Return whether this position is further than `other`, whose topic ID is equal or unknown."""
         known = (self.source.topic_id, "")
         return other.source.topic_id in known and self.source.offset > other.source.offset
 
     def is_of(self, target: MirrorTarget) -> bool:
-        """Return whether the target topic is the one that was written to, as far as IDs are known."""
+        """Return whether the position was written for this target topic. True if one of the IDs is unknown."""
         return not (self.target_topic_id and target.topic_id) or self.target_topic_id == target.topic_id
 
 
 class Positions(NamedTuple):
     """Positions in the target, by source partition.
 
-    Attributes: lost: partitions whose target has had records, but which have no position.
+    Attributes:
+        lost: partitions without a position, although their target has had records.
     """
 
     found: dict[TopicPartition, MirrorPosition]
@@ -102,13 +107,13 @@ def find_positions(
     """Return the position of each partition.
 
     The transaction of a killed run may stay open until transaction.timeout.ms, so the first request does not wait for
-    it. Only partitions with records, but without a position, are requested again with require_stable, because the
-    markers of a recent transaction may not have reached the group.
+    it. Partitions that have records but no position are requested again with require_stable, because the group may not
+    have the markers of a recent transaction yet.
 
     Args:
         targets: existing targets by source topic.
         counts: partition counts by source topic.
-        reached: of the round before.
+        reached: positions after the previous round.
     """
     partitions = [TopicPartition(topic, number) for topic in targets for number in range(counts[topic])]
     found = _group_positions(admin, targets, partitions, require_stable=False)
@@ -145,7 +150,7 @@ def _newer(
 ) -> dict[TopicPartition, MirrorPosition]:
     """Return the kept positions that are newer than the found ones.
 
-    Reads the topic of positions only if a found position is missing, or may be older than the kept one.
+    Reads the topic of positions only if a found position is missing, or is behind `reached`.
     """
     if all(tp in found and found[tp].source.offset >= reached.get(tp, inf) for tp in partitions):
         return {}
@@ -173,7 +178,7 @@ def committed_offsets(
     *,
     require_stable: bool = False,
 ) -> dict[int, OffsetAndMetadata | None]:
-    """Return the group's offsets of some partitions; None if an offset is missing or has expired."""
+    """Return the group's offsets of some partitions. The value is None if an offset is missing or has expired."""
     asked = [TopicPartition(target.topic, number) for number in numbers]
     found = admin.list_group_offsets(target.group_id, asked, require_stable=require_stable, timeout=timeout)
     found.raise_first()
@@ -183,7 +188,7 @@ def committed_offsets(
 def write_position(
     producer: "Producer", target: MirrorTarget, partition: int, position: MirrorPosition
 ) -> OffsetAndMetadata:
-    """Send the record of a position in the open transaction, and return the offset to commit in it."""
+    """Send the record of a position in the open transaction. Return the offset to commit in the transaction."""
     producer.send(
         POSITIONS_TOPIC, key=position_key(target, partition), value=_text(position, position.source.offset).encode()
     )
@@ -237,7 +242,7 @@ def _with_committed_data(
 
 
 def _has_records(properties: Mapping[str, object], data: OffsetRange, runtime: Runtime | None) -> bool:
-    """Return whether a partition has or had committed records; a killed run may have left only aborted ones."""
+    """Return whether a partition has or had committed records. A killed run may have left only aborted records."""
     return data.start_offset > 0 or next(_read_target(properties, data, ("offset",), runtime), None) is not None
 
 
@@ -253,11 +258,12 @@ def _read_target(
 def kept_positions(
     properties: Mapping[str, object], runtime: Runtime | None = None, *, require_stable: bool = False
 ) -> dict[bytes, MirrorPosition]:
-    """Return the last position of each key in the topic of positions; empty if the topic does not exist.
+    """Return the last position of each key in the topic of positions, or an empty dict if the topic does not exist.
 
-    Positions after the first record of an open transaction are not visible.
+    Positions after the start of an open transaction are not visible.
 
-    Args: require_stable: wait for the end of open transactions; raises ApiTimeout if they do not end.
+    Args:
+        require_stable: wait until open transactions have ended. Raises ApiTimeout if they do not end.
     """
     found: dict[bytes, MirrorPosition] = {}
     for each in _kept_ranges(properties, runtime, require_stable=require_stable):

@@ -1,4 +1,4 @@
-"""Task of `mirror`: copies partitions of the source to the target in transactions; executes on a worker.
+"""Task of `mirror`: copies partitions of the source to the target in transactions. Executes on a worker.
 
 Each partition has its own transactional.id, so an attempt fences exactly the earlier attempts at the partition.
 """
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 
 COLUMNS = ("key", "value", "offset", "timestamp", "headers")
 COMMIT_ROWS = 65_536
-"""Records of a transaction, exceeded by up to one batch. Fewer cost time, more are repeated after a kill."""
+"""Number of records in a transaction, exceeded by up to one batch. A kill repeats at most as many."""
 TRANSACTION_MS = 120_000
 """Maximum time in ms that a transaction of a dead task blocks readers. The next run aborts it immediately."""
 
 
 class MirrorTask(NamedTuple):
-    """Work on one partition, with secrets as references. run: ID of the round."""
+    """Work on one partition, with secrets as references.
+
+    Attributes:
+        run: ID of the round.
+    """
 
     run: str
     range: OffsetRange
@@ -57,10 +61,10 @@ def mirror_ranges(tasks: Iterable[MirrorTask], _attempt: Attempt) -> Iterator[Mi
 
 
 def mirror_range(task: MirrorTask, runtime: Runtime | None = None) -> Mirrored:
-    """Copy the remaining records of a range to the target.
+    """Copy the records of a range that are not in the target yet, and return the counts.
 
-    Waits until readers with isolation.level=read_committed see the records and the position: a commit returns before
-    the markers of its transaction are written.
+    Waits until readers with isolation.level=read_committed see the records and the position. A commit alone returns
+    before the markers of its transaction are written.
     """
     from kctl.client.producer import Producer
     from kctl.pipeline.client_pool import TASK_CONSUMERS
@@ -94,7 +98,7 @@ def choose_positions(
     positions: Mapping[int, MirrorPosition],
     runtime: Runtime | None = None,
 ) -> None:
-    """Set positions of a target's partitions in a transaction, so that they never expire."""
+    """Set positions of a target's partitions, in a transaction."""
     from kctl.client.producer import Producer
 
     writing = transactional_properties(properties, f"{target.group_id}-positions")
@@ -106,7 +110,9 @@ def choose_positions(
 
 
 def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = None) -> None:
-    """Wait for the last transaction of a transactional.id; init_transactions() waits for its markers."""
+    """Wait until the last transaction of a transactional.id is complete. Uses init_transactions(), which waits for
+    markers.
+    """
     from kctl.client.producer import Producer
 
     with Producer(writing, runtime) as producer:
@@ -114,7 +120,7 @@ def wait_for_markers(writing: Mapping[str, object], runtime: Runtime | None = No
 
 
 def transactional_properties(properties: Mapping[str, object], transactional_id: str) -> dict[str, object]:
-    """Return producer properties with a short timeout for transactions of dead tasks."""
+    """Return the properties of a transactional producer, with a short timeout for transactions of dead tasks."""
     from kctl.pipeline.record_writer import copying_properties, writing_properties
 
     given = {"transaction.timeout.ms": TRANSACTION_MS, **copying_properties(properties)}
@@ -124,7 +130,7 @@ def transactional_properties(properties: Mapping[str, object], transactional_id:
 def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | None = None) -> tuple[int, Mirrored]:
     """Return the start and the counts so far, because an earlier attempt may have progressed.
 
-    Offsets for a deleted target topic are ignored.
+    Ignores a position that was written for a deleted target topic.
     """
     target = TopicPartition(task.target.topic, task.range.partition)
     with Admin(properties, runtime) as admin:
@@ -139,7 +145,6 @@ def resumed(task: MirrorTask, properties: dict[str, object], runtime: Runtime | 
 
 
 def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBatch]", before: Mirrored) -> Mirrored:
-    """Copy batches in transactions. Closing the producer aborts the open transaction after an error."""
     from kctl.pipeline.record_rows import record_rows
 
     topic, partition = task.target.topic, task.range.partition
@@ -170,7 +175,6 @@ def _copy(task: MirrorTask, producer: "Producer", batches: "Iterable[pa.RecordBa
 
 
 def _rejected_time(task: MirrorTask, error: BrokerError, times: "list[pa.RecordBatch]") -> KafkaError:
-    """Return the error of a transaction with a timestamp that the target rejects, with an offset of the source."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,8 +1,8 @@
-"""Translation of a consumer group's offset into the mirror of a topic; executes on a worker.
+"""Translation of a consumer group's offset into the mirror of a topic. Executes on a worker.
 
-A mirror has equal records in equal order, but other offsets. Both logs are equal up to the last mirrored record, so the
-target offset is found by counting back as many records as follow the committed offset in the source. The records at
-both offsets must be equal.
+A mirror has equal records in equal order, but other offsets. Both logs are equal up to the last mirrored record. So the
+task counts the records after the committed offset in the source, and goes back as many records from the target's end.
+The records at both offsets must be equal.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _COMPARED = Compared(timestamps=False)  # the target's broker may set timestamps
 _MARGIN_OFFSETS = 1_000
-"""Additional offsets to read, for the markers among them."""
+"""Additional offsets to read, because some offsets are markers."""
 
 
 class TranslationTask(NamedTuple):
@@ -33,9 +33,9 @@ class TranslationTask(NamedTuple):
 
     Attributes:
         source: range from the first offset of the topic to the last mirrored record.
-        target: range of the whole target partition, up to the copy of that record.
+        target: range from the first offset of the target partition to the copy of the last mirrored record.
         offsets: committed offsets of groups in the source.
-        exported: ranges of the source in an export; empty for a topic.
+        exported: ranges of the source in an export. Empty for a topic.
     """
 
     source: OffsetRange
@@ -62,7 +62,9 @@ class TranslationTask(NamedTuple):
 
 
 class Translated(NamedTuple):
-    """An offset of the source in the target; None without a translation, with the reason in `problem`."""
+    """An offset of the source in the target. If there is no translation, target_offset is None and `problem` has the
+    reason.
+    """
 
     offset: int
     target_offset: int | None
@@ -111,7 +113,6 @@ def _following(task: TranslationTask, offsets: Sequence[int]) -> dict[int, int]:
 
 
 def _places(task: TranslationTask, wanted: int) -> "Runs":
-    """Return the offsets of at least the target's last `wanted` records, or of all records if it has fewer."""
     size = wanted + wanted // 1000 + _MARGIN_OFFSETS
     while True:
         start = max(task.target.start_offset, task.target.end_offset - size)

@@ -1,8 +1,8 @@
 """`replay`: selected records of a topic or an export, produced to topics again, each once.
 
-Transactions also store the position under the name of the replay (`replay_task`), so a repeated command continues. A
-header counts the replays of a record, which is dropped after too many. Ends are fixed at the start, so a run does not
-read records that return to the topic.
+Each transaction also stores the position under the name of the replay (`replay_task`), so a repeated command continues.
+A header counts the replays of a record. Records with too many replays are skipped. Ends are fixed at the start, so a
+run does not read records that return to the topic.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ MAX_ATTEMPTS = 3
 
 
 class WantedOffsets(NamedTuple):
-    """Half-open range of offsets in one partition, or in all; None for no bound."""
+    """Half-open range of offsets in one partition, or in all partitions. A bound of None is open."""
 
     partition: int | None
     start: int | None
@@ -57,15 +57,15 @@ class ReplayRequest(NamedTuple):
 
     Attributes:
         properties, target_properties: Kafka properties of both clusters, with secrets as references.
-        folder: location of an export or a table with the topic; None: the topic itself.
+        folder: location of an export or a table with the topic. None reads the topic itself.
         to_topic: target topic, or the target for records without `topic_header`.
-        topic_header: header with the target topic.
+        topic_header: name of the header with the target topic.
         wanted: filter for records.
-        offsets: offsets to read; empty for all.
-        rate_per_s: maximum records for each second, over all tasks.
+        offsets: offsets to read. Empty for all.
+        rate_per_s: maximum number of records in a second, over all tasks.
         max_attempts: number of replays after which a record is skipped.
-        name: name of the stored positions; None for one made of the other parameters.
-        writes: False to count only.
+        name: name of the stored positions. None for a name made of the other parameters.
+        writes: False only counts records.
         allow_loss: keep timestamps even if the target would delete or reject records.
     """
 
@@ -94,15 +94,17 @@ def replay(
     options: SessionOptions | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> Replayed:
-    """Replay missing records, and return the counts of records read.
+    """Replay records that are not replayed yet, and return the counts of records read.
 
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
-        ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
+        ConfigError: the request is invalid.
+        FolderError, ExportDataError: the export is missing or damaged.
         RecordDataError: the jq program failed on a record.
         MirrorPositionError: the topic was recreated, or the positions of this replay were deleted.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: a cluster failed a request.
     """
     options = start_planning(session, options, on_progress)
     _check(request)
@@ -222,7 +224,7 @@ def _source_rules(request: ReplayRequest) -> Rules | None:
 
 
 def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[str | None, str]:
-    """Return the topic, or None if the target is another cluster, and the ID of the source's cluster."""
+    """Return the source topic, or None if the target is another cluster, and the ID of the source's cluster."""
     with Admin(properties, events=request.events) as admin:
         source = admin.describe_cluster()
     with Admin(resolve(request.target_properties), events=request.events) as admin:
@@ -241,7 +243,6 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
 
 
 def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
-    """Return the ranges limited to `offsets`; a limit for one partition overrides the limit for all."""
     named = {each.partition: each for each in offsets}
     if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
         raise ConfigError(f"--offset names partition {surplus[0]}, which has no records", key="--offset")
@@ -257,7 +258,6 @@ def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> l
 
 
 def _name(request: ReplayRequest, origin: str) -> str:
-    """Return a name that depends on the parameters, so that an identical replay continues."""
     described = [
         origin,
         request.topic,

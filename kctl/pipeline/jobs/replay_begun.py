@@ -1,7 +1,8 @@
-"""Record of a replay's first start, in the topic of positions, in a transaction with a separate ID.
+"""Record that a replay has started, in the topic of positions.
 
-The transaction coordinator keeps the ID for transactional.id.expiration.ms (7 days by default). A known ID without the
-record means that positions were deleted.
+A transaction with a separate transactional.id writes it. The coordinator keeps that ID for
+transactional.id.expiration.ms (7 days by default). If the coordinator knows the ID and the record is missing, positions
+were deleted.
 """
 
 from typing import Final
@@ -22,12 +23,12 @@ from kctl.pipeline.references import resolve
 from kctl.pipeline.resume_point import ResumePoint
 
 BEGUN: Final = -1
-"""Value of the partition in the key of the record."""
+"""Partition number in the key of the record."""
 _COMMITTED: Final = ("PrepareCommit", "CompleteCommit")
 
 
 def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
-    """Return whether the record exists; raise MirrorPositionError if positions were deleted."""
+    """Return whether the record exists. Raise MirrorPositionError if positions were deleted."""
     properties, key = resolve(task.target_properties), position_key(task.target, BEGUN)
     if key in kept_positions(properties):
         return True

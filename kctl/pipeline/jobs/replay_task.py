@@ -1,7 +1,7 @@
-"""Task of `replay`: produces the selected records of partitions again, in transactions; executes on a worker.
+"""Task of `replay`: produces the selected records of partitions again, in transactions. Executes on a worker.
 
-Each transaction belongs to one partition and also writes its position to the topic of positions. A repeated task fences
-the earlier attempt by the transactional.id of the partition before it reads the position.
+Each transaction belongs to one partition, and also writes its position to the topic of positions. Before a repeated
+task reads the position, it fences the earlier attempt by the transactional.id of the partition.
 """
 
 import threading
@@ -44,22 +44,23 @@ if TYPE_CHECKING:
 ATTEMPTS_HEADER = "kctl-replay-attempts"
 """Header with the number of replays of a record, in decimal digits."""
 RESERVED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", POSITIONS_TOPIC})
-"""Topics of Kafka and kctl, which are no targets: their records would fail each run, or be read as positions."""
+"""Topics of Kafka and kctl, which cannot be targets. Their records would fail each run, or be read as positions."""
 COMMIT_READ_ROWS = 1 << 20
-"""Maximum records read for a transaction, if few of them are selected."""
+"""Maximum number of records read in a transaction, if few of them are selected."""
 COMMIT_MS = 5_000
-"""Maximum age of a transaction with a rate limit, in ms: readers wait for it, and its timeout would abort it."""
+"""Maximum age in ms of a transaction with a rate limit. Readers wait for it, and its timeout would abort it."""
 
 
 class Destination(NamedTuple):
     """Target of records.
 
     Attributes:
-        topic: default topic; None: records without a topic in `header` are skipped.
-        header: header with the topic; None: only `topic`.
-        source: source topic if it is in the target cluster; no record is replayed into it.
+        topic: default topic. If None, records without a topic in `header` are skipped.
+        header: header with the topic. If None, all records go to `topic`.
+        source: source topic if it is in the target cluster. No record is replayed into it.
         max_attempts: number of replays after which a record is skipped.
-        keep_partitions, keep_timestamps: otherwise the producer chooses the partition, and the time is now.
+        keep_partitions: keep the partition of each record. If False, the producer chooses.
+        keep_timestamps: keep the timestamp of each record. If False, records get the time of the replay.
     """
 
     topic: str | None
@@ -74,10 +75,10 @@ class ReplayTask(NamedTuple):
     """Work on one partition, with secrets as references.
 
     Attributes:
-        offsets: offsets to read; the start is the first selected offset.
-        exported: ranges of the records in an export; empty for a topic.
-        target: its group_id is the name of the positions; its topic is the source topic.
-        writes: False for a dry run, which only counts.
+        offsets: offsets to read. The start is the first selected offset.
+        exported: ranges of the records in an export. Empty for a topic.
+        target: target whose group_id is the name of the positions, and whose topic is the source topic.
+        writes: False only counts records.
     """
 
     run: str
@@ -102,8 +103,11 @@ class Replayed(NamedTuple):
     """Counts of the records read.
 
     Attributes:
-        topics: records by target topic. filtered: not selected. exhausted: replayed too often before.
+        topics: pairs of target topic and record count.
+        filtered: records that the filter did not select.
+        exhausted: records that were replayed too often before.
         misplaced: records without a valid target topic.
+        resumed: whether an earlier run has replayed a part.
     """
 
     read: int = 0
@@ -137,7 +141,7 @@ class Replayed(NamedTuple):
 
 
 def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Replayed]:
-    """Produce the selected records of ranges that are not replayed yet; executes on a worker.
+    """Produce the selected records of ranges that are not replayed yet. Executes on a worker.
 
     Yields the counts of all attempts of this run at each range.
     """
@@ -152,7 +156,7 @@ def replay_ranges(tasks: Sequence[ReplayTask], attempt: Attempt) -> Iterator[Rep
 def end_transactions(admin: Admin, tasks: Sequence[ReplayTask]) -> None:
     """End open transactions of killed runs and attempts, which hide the positions after them.
 
-    Errors are left to the tasks: brokers may not know a new topic, which has no transactions.
+    Ignores errors, which the tasks report. Brokers may not know a new topic, which has no transactions.
     """
     described = admin.describe_topics([POSITIONS_TOPIC]).done
     numbers = [number for topic in described.values() for number in topic.partitions]  # one, if kctl created it
@@ -183,7 +187,6 @@ def _replay(task: ReplayTask, chosen: FilterProcess) -> Replayed:
 
 
 def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Replayed]:
-    """Return the offset after the stored position, and the counts of this run before it."""
     kept = kept_positions(properties, require_stable=task.writes)
     position = kept.get(position_key(task.target, task.offsets.partition))
     if position is None:
@@ -239,11 +242,7 @@ class _Copy:
         return self._clock.now_ms() + delay_ms - self._begun_at_ms >= COMMIT_MS
 
     def _send(self, rows: pa.RecordBatch, batch: pa.RecordBatch, before: Replayed) -> None:
-        """Send rows at the limited rate. A transaction is committed before it is too old, after its last row.
-
-        Args:
-            before: counts before the batch.
-        """
+        """Send rows at the limited rate. Commit the transaction after a row if it would otherwise become too old."""
         from kctl.pipeline.record_rows import place_rows, record_rows
 
         for part in self._pace.pieces(rows):
@@ -270,7 +269,7 @@ class _Copy:
 
 
 class RateLimit:
-    """Rate limit: delays after pieces of a quarter of a second."""
+    """Rate limit that delays after each piece of a quarter of a second."""
 
     def __init__(self, clock: Clock, rate_per_s: float | None) -> None:
         self._clock = clock
@@ -283,7 +282,7 @@ class RateLimit:
             yield rows.slice(start, most)
 
     def delay_ms(self, count: int) -> float:
-        """Return the delay before the next record, after `count` records were sent."""
+        """Return the delay before the next record, in ms, after `count` records were sent."""
         if self._rate_per_s is None:
             return 0.0
         now_ms = self._clock.now_ms()
@@ -325,7 +324,6 @@ def _with_source(batch: pa.RecordBatch, offsets: OffsetRange) -> pa.RecordBatch:
 
 
 def _placed(task: ReplayTask, batch: pa.RecordBatch, chosen: FilterProcess) -> tuple[pa.RecordBatch, Replayed]:
-    """Return the records to produce, with target topics and attempt headers, and the counts."""
     goal = task.destination
     wanted = chosen.wanted(batch)
     headers = wanted.column("headers").to_pylist()
@@ -365,7 +363,6 @@ def _attempts(row: object) -> int:
 
 
 def _topic(goal: Destination, row: object) -> str | None:
-    """Return the target topic of a record, or None without a valid one."""
     topic = goal.topic
     if goal.header is not None:
         for each in row:  # type: ignore[attr-defined]  # a list of dicts, or nothing

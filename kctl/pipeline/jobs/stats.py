@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 
 class StatsRequest(NamedTuple):
-    """Parameters of the statistics; `range_bytes` are approximate bytes in the log for each task."""
+    """Parameters of the statistics.
+
+    Attributes:
+        range_bytes: size of the log that one task reads, in bytes, approximately.
+    """
 
     topic: str
     properties: Mapping[str, object]
@@ -61,19 +65,23 @@ class PartitionStatistics(NamedTuple):
 
     @property
     def gaps(self) -> int:
-        """Offsets without a record: compacted records, transaction markers, or aborted records."""
+        """Number of offsets without a record: compacted records, transaction markers, or aborted records."""
         return self.range.size - self.statistics.records
 
 
 class TopicStatistics(NamedTuple):
-    """Statistics of a topic. Attributes: total: of all partitions, without offsets."""
+    """Statistics of a topic.
+
+    Attributes:
+        total: statistics of all partitions together, without offsets.
+    """
 
     partitions: tuple[PartitionStatistics, ...]
     total: "RecordStatistics"
 
     @property
     def skew(self) -> float | None:
-        """Records of the largest partition divided by the mean; None without records."""
+        """Record count of the largest partition divided by the mean. None without records."""
         if not self.total.records:
             return None
         return max(each.statistics.records for each in self.partitions) * len(self.partitions) / self.total.records
@@ -92,7 +100,8 @@ def stats(
 
     Raises:
         ConfigError: the request is invalid.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: the cluster.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: the cluster failed a request.
     """
     options = start_planning(session, options, on_progress)
     plan = plan_stats(request, options, session)
@@ -105,7 +114,7 @@ def stats(
 def plan_stats(
     request: StatsRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> StatsPlan:
-    """Return the plan of `stats` without Spark."""
+    """Return the plan of `stats`. Does not start Spark."""
     refuse_plain_secrets(request.properties)
     properties = isolation.of_source(resolve(request.properties))
     whole = plan_ranges(properties, Selection(topics=(request.topic,)), keep_empty=True, events=request.events)

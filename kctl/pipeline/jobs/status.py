@@ -21,7 +21,11 @@ CURRENT, RECREATED, MISSING, UNKNOWN = "current", "recreated", "missing", "unkno
 
 
 class StatusRequest(NamedTuple):
-    """An export and its cluster; `has_cluster` determines whether the ends of partitions are read."""
+    """An export and its cluster.
+
+    Attributes:
+        has_cluster: whether the ends of partitions are read from the cluster.
+    """
 
     location: Location
     properties: Mapping[str, object]
@@ -33,9 +37,11 @@ class PartitionStatus(NamedTuple):
     """A partition of an export.
 
     Attributes:
-        offset: next offset to export. end: current end of the partition; None if unknown.
-        newest_ms: largest timestamp of its records. age_ms: time since then.
-        state: CURRENT, RECREATED or MISSING in the cluster; UNKNOWN without a cluster.
+        offset: next offset to export.
+        end: current end of the partition. None if unknown.
+        newest_ms: largest timestamp of the exported records. None if unknown.
+        age_ms: time since `newest_ms`. None if unknown.
+        state: CURRENT, RECREATED or MISSING in the cluster, or UNKNOWN without a cluster.
     """
 
     topic: str
@@ -58,7 +64,10 @@ class TargetStatus(NamedTuple):
 
 
 def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
-    """Return the state of an export. Raises: FolderError: the location is not an export."""
+    """Return the state of an export.
+
+    Raises: FolderError: the location is not an export.
+    """
     target = open_target(request.location, request.properties)
     facts = target.read_facts()
     points = target.resume_points()
@@ -81,7 +90,6 @@ def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
 def _cluster(
     request: StatusRequest, points: Mapping[tuple[str, int], ResumePoint]
 ) -> tuple[Offsets, dict[TopicPartition, str]]:
-    """Return the ends of unchanged partitions, and the state of all existing ones."""
     pattern = "|".join(sorted({re.escape(topic) for topic, _ in points}))
     with Planner(isolation.of_source(resolve(request.properties)), events=request.events) as planner:
         there = [tp for tp in planner.partitions(Selection(pattern=pattern)) if tp in points]

@@ -1,8 +1,8 @@
 """`sync`: topics into files or tables by a streaming query of Spark, with each record exactly once.
 
 Spark determines the batches of the query, and stores them in its checkpoint (`sync_checkpoint`). Records do not pass
-through the JVM: tasks of an export write the records that the target lacks before the batch's end. They do it in
-rounds, so a batch that is repeated after a kill writes only the missing rounds.
+through the JVM: tasks of an export write the records that the target lacks before the batch's end, in rounds. A batch
+that is repeated after a kill therefore writes only the missing rounds.
 """
 
 import threading
@@ -53,20 +53,20 @@ if TYPE_CHECKING:
 TRIGGER_MS = 10_000
 MAX_BATCH_RECORDS = 10_000_000
 MOST_LATE_STARTS = 5
-"""Maximum consecutive query starts that fail because a worker connects after Spark's fixed limit of 10s."""
+"""Maximum number of consecutive query starts that fail because a worker connects after Spark's fixed limit of 10s."""
 STOP_S = 10.0
-"""Time in s for a query to stop after its batch. Closing the session stops the rest."""
+"""Time in s for a query to stop after its batch. Closing the session stops later ones."""
 
 
 class SyncRequest(NamedTuple):
     """Parameters of a sync.
 
     Attributes:
-        export: topics, target and files, as for an export; its interval is ignored.
-        checkpoint: directory of Spark's offsets; None: below a target directory.
-        trigger_ms: interval between batch starts; None: stop at the ends at the start.
-        max_batch_records: maximum offsets of a batch; 0: no limit.
-        group: consumer group for commits of the progress.
+        export: topics, target and files, as for an export. Its interval is ignored.
+        checkpoint: directory of Spark's offsets. None for one below a target directory.
+        trigger_ms: interval between batch starts. None stops the sync at the ends that partitions have at its start.
+        max_batch_records: maximum number of offsets in a batch. 0 for no limit.
+        group: consumer group in which the progress is committed. None commits no progress.
     """
 
     export: ExportRequest
@@ -77,7 +77,7 @@ class SyncRequest(NamedTuple):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Names of topics, or a pattern between slashes, which no name has."""
+        """Names of topics, or the pattern between slashes. No topic name has slashes."""
         selection = self.export.selection
         return selection.topics or (f"/{selection.pattern}/",)
 
@@ -109,7 +109,7 @@ class SyncPlan(NamedTuple):
 
     Attributes:
         starts, ends: start and current end of each partition.
-        resumed: partitions that earlier runs have copied.
+        resumed: number of partitions that earlier runs have copied.
     """
 
     starts: Offsets
@@ -123,7 +123,6 @@ class SyncPlan(NamedTuple):
 
     @property
     def goal(self) -> Offsets:
-        """Ends of the partitions with records to copy."""
         return {tp: self.ends[tp] for tp, start in self.starts.items() if start < self.ends[tp]}
 
 
@@ -145,11 +144,11 @@ def sync(
     """Copy topics to a target until interrupted, or up to the ends at the start, and return the counts.
 
     Args:
-        session: a running Spark session, which stays open; None to start one with `options`.
+        session: a Spark session, which stays open. None starts one with `options`.
         on_progress: called in this thread with the progress.
         say: called with a line about each skipped step.
 
-    Raises: as `export`; StreamSourceError: the source of the query failed with a client error.
+    Raises: as `export`. StreamSourceError: the source of the query failed with a client error.
     """
     request = request._replace(export=request.export.separated())
     _check(request)
@@ -188,7 +187,7 @@ def sync(
 
 
 def plan_sync(request: SyncRequest) -> SyncPlan:
-    """Return the start of `sync` without Spark and side effects."""
+    """Return the initial state of `sync`, without side effects and without Spark."""
     request = request._replace(export=request.export.separated())
     _check(request)
     export = request.export
@@ -234,7 +233,6 @@ def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:
 def _planned(
     request: SyncRequest, planner: Planner, target: Target, facts: SyncFacts | None, group: GroupProgress | None
 ) -> SyncPlan:
-    """Return the plan: partitions continue in the target, or start as in the checkpoint or the request."""
     partitions = wanted_partitions(request.export, planner)
     ends = planner.ends(partitions, LATEST)
     points = target.resume_points(partitions)
@@ -258,13 +256,14 @@ def _planned(
 
 
 def _is_ahead(checkpoint: SyncCheckpoint, plan: SyncPlan) -> bool:
-    """Return whether Spark has committed batches that the target lacks, which would wait for the next batch."""
+    """Return whether Spark has committed batches that the target lacks. Spark would not repeat them before the next
+    batch.
+    """
     end = checkpoint.committed_end()
     return end is not None and any(offset > plan.starts.get(tp, offset) for tp, offset in end.offsets.items())
 
 
 def _source_options(request: SyncRequest, facts: SyncFacts, planner: Planner) -> dict[str, str]:
-    """Return the options of a query, with a start for each partition that exists at its start."""
     export = request.export
     planner.restart()
     partitions = planner.partitions(export.selection)
@@ -288,12 +287,12 @@ class _Left(Exception):
 
 
 class _Batches:
-    """Processing of batches. Only `leave` and the attributes may be used outside of the query's thread.
+    """Processing of batches. Threads other than the query's may use only `leave` and the attributes.
 
     Attributes:
         progress: progress of the current or last batch.
         failure: error of a batch.
-        is_idle: set while no batch is active.
+        is_idle: event that is set while no batch is active.
     """
 
     def __init__(
@@ -340,7 +339,7 @@ class _Batches:
             self.progress = JobProgress("waiting for records", lag=0)
 
     def leave(self) -> None:
-        """Stop the current batch and keep its finished ranges; callable from any thread."""
+        """Stop the current batch and keep its finished ranges. Any thread may call it."""
         self._is_leaving = True
 
     def reaches(self, ends: Offsets) -> bool:
@@ -384,7 +383,7 @@ class _Batches:
 
 
 class _Queries:
-    """Streaming queries of a run: one, or without a trigger as many as needed to reach the goal."""
+    """Streaming queries of a run. With a trigger there is one, otherwise as many as are needed to reach the goal."""
 
     def __init__(
         self,

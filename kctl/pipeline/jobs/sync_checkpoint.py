@@ -1,10 +1,10 @@
 """SyncCheckpoint: directory of Spark's offsets for the batches of a sync, with facts of kctl.
 
-    CHECKPOINT/offsets/17         of Spark: the end of batch 17, written before it starts
-    CHECKPOINT/commits/17         of Spark: batch 17 is done
+    CHECKPOINT/offsets/17         written by Spark before batch 17 starts: the end of the batch
+    CHECKPOINT/commits/17         written by Spark after batch 17
     CHECKPOINT/kctl-sync.json     topics, target, and start of partitions that the target did not have
 
-The target has the positions, so no record is repeated or omitted if the checkpoint is lost, or before or after its
+The target has the positions. No record is repeated or omitted if the checkpoint is lost, or is older or newer than the
 target.
 """
 
@@ -38,7 +38,7 @@ class SyncFacts(NamedTuple):
 
     Attributes:
         topics: names, or a pattern between slashes.
-        starts: start of each partition that the target does not have.
+        starts: start of each partition that the target did not have.
     """
 
     topics: tuple[str, ...]
@@ -57,7 +57,9 @@ def default_folder(target: Path, topics: Sequence[str]) -> Path:
 class SyncCheckpoint:
     """Checkpoint of one sync.
 
-    Raises: FolderError: it cannot be read or written. ExportDataError: it is damaged. From every method.
+    Raises from every method:
+        FolderError: the checkpoint cannot be read or written.
+        ExportDataError: the checkpoint is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,7 +131,7 @@ class SyncCheckpoint:
             raise self._damaged(path, e) from None
 
     def committed_end(self) -> StreamOffsets | None:
-        """Return the end of the newest batch; None if it is not committed."""
+        """Return the end of the newest batch, or None if the newest batch is not committed."""
         newest = self._newest("offsets")
         return None if newest is None or newest != self._newest("commits") else self.batch_end(newest)
 
@@ -142,7 +144,6 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_log(self) -> None:
-        """Check the files that Spark reads at a restart."""
         newest, committed = self._newest("offsets"), self._newest("commits")
         if committed is not None:
             path = self.path / "commits" / str(committed)
@@ -173,7 +174,9 @@ class SyncCheckpoint:
             raise self._failed(e) from e
 
     def _check_kinds(self) -> None:
-        """Raise FolderError if a file of Spark is not regular: Spark waits forever for the writer of a pipe."""
+        """Raise FolderError if a file of Spark is not a regular file. Spark would wait forever for the writer of a
+        pipe.
+        """
         files = [self.path / name for name in SPARK_FILES]
         for folder in (self.path / name for name in SPARK_FOLDERS):
             if folder.exists():

@@ -16,7 +16,7 @@ class TopicDecoding:
     """Decoding of topics, with schemas resolved once for each topic before its first range.
 
     Attributes:
-        plans: by topic; empty without decoding.
+        plans: dict from topic to plan. Empty without decoding.
     """
 
     def __init__(self, request: "DecodeRequest | None", properties: Mapping[str, object], layout: str) -> None:

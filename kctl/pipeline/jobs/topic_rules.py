@@ -1,8 +1,8 @@
-"""Topic rules: configs with which a target deletes or rejects records that the source keeps.
+"""Topic rules: configs with which a target may delete or reject records that the source keeps.
 
-Copies keep timestamps and sizes, so a target with a shorter retention deletes them minutes later, and lower limits
-reject them. Default limits differ by version: Kafka 3.x accepts every timestamp, 4.x only until one hour after the
-broker's clock. They conflict only if the source has a record that the target would reject.
+Copies keep timestamps and sizes. A target with a shorter retention deletes them minutes later, and a target with lower
+limits rejects them. Default limits differ by version: Kafka 3.x accepts every timestamp, and 4.x accepts it only until
+one hour after the broker's clock. Default limits conflict only if the source has a record that the target would reject.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -22,7 +22,11 @@ Configs = Mapping[str, str]
 
 
 class Rules(NamedTuple):
-    """Effective configs of a topic. Attributes: defaults: names that neither the topic nor a broker sets."""
+    """Effective configs of a topic.
+
+    Attributes:
+        defaults: names of configs that neither the topic nor a broker sets.
+    """
 
     configs: Configs
     defaults: frozenset[str] = frozenset()
@@ -36,22 +40,22 @@ DEFAULTS: Final[Configs] = MappingProxyType(
         "max.message.bytes": "1048588",
     }
 )
-"""Kafka's defaults, for topics of an export, which has only the configs set on the topic."""
+"""Kafka's defaults, for topics of an export, which has only the configs that are set on the topic."""
 AFTER: Final = "message.timestamp.after.max.ms"
 LIMITS: Final = ("message.timestamp.before.max.ms", AFTER, "max.message.bytes")
 TIMES: Final = frozenset({"retention.ms", *LIMITS[:2]})
-"""Rules that depend on timestamps."""
+"""Configs that depend on timestamps."""
 RULES: Final = frozenset({"cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", *LIMITS})
 OF_CLUSTER: Final = frozenset(
     {"min.insync.replicas", "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
 )
 """Configs that depend on the brokers of a cluster."""
 _OF_KAFKA: Final = 5
-"""Source of a config with Kafka's default."""
+"""Source number of a config with Kafka's default."""
 
 
 def read_rules(admin: Admin, topics: Iterable[str]) -> dict[str, Rules | None]:
-    """Return the rules of topics; None without permission to read them."""
+    """Return a dict from topic to rules. The value is None if reading them is not permitted."""
     names = sorted(topics)
     if not names:
         return {}
@@ -75,7 +79,7 @@ def rules_of(facts: TopicFacts | None) -> Rules:
 
 
 def conflicts(source: Configs, target: Configs) -> dict[str, str]:
-    """Return the effects of a target's configs on records that the source keeps, by config name."""
+    """Return a dict from config name to the effect of the target's config on records that the source keeps."""
     found: dict[str, str] = {}
     policy, kept = _policy(target), _policy(source)
     if "compact" in policy and "compact" not in kept:
@@ -110,9 +114,10 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
 
 
 def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None:
-    """Return the ms after the broker's clock up to which a target accepts timestamps by a default limit.
+    """Return how far in the future, in ms, a target accepts timestamps, if this is a default limit lower than the
+    source's.
 
-    None if the source has the same limit, or one of the limits is set.
+    Return None if the limit is not lower, is set on one side, or is unknown.
     """
     if source is None or target is None or AFTER not in source.defaults & target.defaults:
         return None
@@ -121,13 +126,13 @@ def latest_accepted_ms(source: Rules | None, target: Rules | None) -> int | None
 
 
 def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping[str, int]) -> list[str]:
-    """Return the partitions with a record that the target would reject by `latest_accepted_ms`, one line for each.
+    """Return one line for each partition with a record that the target would reject by `latest_accepted_ms`.
 
-    Brokers before Kafka 3.0 do not know their latest timestamps; there a rejected record fails the job, and is not
-    lost.
+    Skips brokers before Kafka 3.0, which do not know their latest timestamps. A rejected record then fails the job, and
+    is not lost.
 
     Args:
-        limits_ms: by source topic; other topics are not checked.
+        limits_ms: dict from source topic to limit. Other topics are not checked.
     """
     asked = {each.topic_partition: each for each in ranges if each.topic in limits_ms}
     if not asked:
@@ -160,7 +165,7 @@ def create_alike(
 ) -> list[RefusedConfig]:
     """Create topics with the configs set on their sources, and return the rejected configs.
 
-    If defaults of the two clusters conflict, the rule of the source is set on the topic.
+    If a default of the target conflicts with the source, the source's value is set on the topic.
     """
     refused = create_topics(admin, {name: _portable(facts) for name, facts in missing.items()})
     if missing:
@@ -183,7 +188,7 @@ def _portable(facts: TopicFacts) -> TopicFacts:
 
 
 def _policy_of(wanted: Configs, made: Configs) -> set[str]:
-    """Return the config name of the policy if it differs, because retention applies only if the policy deletes."""
+    """Return `cleanup.policy` if the policies differ, because retention applies only if the policy deletes."""
     return {"cleanup.policy"} if _policy(wanted) != _policy(made) else set()
 
 

@@ -1,6 +1,6 @@
 """`verify`: comparison of two topics, or of a topic and its export, with the differing records.
 
-The first round of tasks returns tallies of fingerprints of both sides, which are equal for equal records in equal
+The tasks of the first round return tallies of fingerprints of both sides, which are equal for equal records in equal
 order. In the second round, one task for each unequal partition reads both sides in parallel (`record_diff`). Ends are
 fixed at the start, the target's first, so records that arrive later are not differences.
 """
@@ -49,9 +49,9 @@ class VerifyRequest(NamedTuple):
 
     Attributes:
         properties, target_properties: Kafka properties of both clusters, with secrets as references.
-        folder: location of an export instead of a target topic; offsets are then compared.
+        folder: location of an export, instead of a target topic. Offsets are then compared.
         compared: compared fields in addition to key, value and headers.
-        range_bytes: approximate bytes in the log that one task of the first round reads.
+        range_bytes: size of the log that one task of the first round reads, in bytes, approximately.
     """
 
     topic: str
@@ -66,7 +66,12 @@ class VerifyRequest(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Part that the first round tallies: offsets of a topic, or an exported range from `skip_to` on."""
+    """Input of one tally of the first round: offsets of a topic, or an exported range.
+
+    Attributes:
+        is_target: side of the piece.
+        skip_to: first offset of the exported range that is read.
+    """
 
     is_target: bool
     partition: int
@@ -82,7 +87,7 @@ class Piece(NamedTuple):
 
 
 class VerifyPlan(NamedTuple):
-    """Plan of a run; each task has pieces of one side, in offset order."""
+    """Plan of a run. Each task has pieces of one side, in offset order."""
 
     tasks: tuple[tuple[Piece, ...], ...]
     partitions: tuple[int, ...]
@@ -116,7 +121,6 @@ class PartitionComparison(NamedTuple):
 
     @property
     def is_behind_only(self) -> bool:
-        """True if the only difference is that the target is behind."""
         return self.differences.all == self.differences.behind > 0
 
 
@@ -144,8 +148,10 @@ def verify(
     Args: session, options, on_progress: as for `kctl.pipeline.jobs.export.export`.
 
     Raises:
-        ConfigError: the request is invalid. FolderError, ExportDataError: the export is missing or damaged.
-        SparkMissingError, SparkSetUpError, SparkFailedError: Spark. KafkaError: a cluster.
+        ConfigError: the request is invalid.
+        FolderError, ExportDataError: the export is missing or damaged.
+        SparkMissingError, SparkSetUpError, SparkFailedError: Spark cannot start, or failed the job.
+        KafkaError: a cluster failed a request.
     """
     options = start_planning(session, options, on_progress)
     plan = plan_verify(request, options, session)
@@ -158,7 +164,7 @@ def verify(
 def plan_verify(
     request: VerifyRequest, options: SessionOptions | None = None, session: Session | None = None
 ) -> VerifyPlan:
-    """Return the plan of `verify` without Spark."""
+    """Return the plan of `verify`. Does not start Spark."""
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
@@ -214,7 +220,7 @@ def _exported(folder: Location, topic: str, properties: Mapping[str, object]) ->
 def _same_beginning(
     source: list[Piece], target: list[Piece], first: Mapping[int, int]
 ) -> tuple[list[Piece], list[Piece]]:
-    """Return both sides from equal offsets on: deleted or unexported records are not differences."""
+    """Return both sides from equal offsets on, because deleted or unexported records are not differences."""
     begins: dict[int, int] = {}
     kept = []
     for piece in source:
@@ -330,7 +336,6 @@ def tally_pieces(task: _TallyTask, _attempt: Attempt) -> Iterator[Tally]:
 
 
 def _each(sides: _Sides, pieces: tuple[Piece, ...]) -> "Iterator[Iterator[pa.RecordBatch]]":
-    """Yield the batches of each piece of one side. The pieces of a topic are fetched together."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     if not ranges:
         yield from (_batches(sides, piece) for piece in pieces)
@@ -357,7 +362,6 @@ def _entries(sides: _Sides, pieces: tuple[Piece, ...]) -> Iterator[Entry]:
 
 
 def _joined(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
-    """Yield the pieces; pieces of one topic are merged, so that one connection reads them."""
     ranges = [piece.offsets for piece in pieces if piece.offsets is not None]
     if ranges:
         whole = ranges[0]._replace(end_offset=ranges[-1].end_offset)

@@ -1,6 +1,7 @@
 """Requests to a catalog of Iceberg tables, with a timeout that pyiceberg lacks and one-line errors.
 
-A thread waits for the catalog, and is abandoned at the deadline. Errors have no catalog URI, which may have a password.
+A thread waits for the catalog, and is abandoned at the deadline. Errors omit the catalog URI, which may have a
+password.
 """
 
 import re
@@ -24,7 +25,7 @@ from kctl.pipeline.store_waits import waiting_for
 T = TypeVar("T")
 LONGEST_REASON = 300
 LEAST_SECRET = 3
-"""Minimum length of a secret to redact; shorter strings occur in many words."""
+"""Minimum length of a secret to redact. Shorter strings occur in many words."""
 CURL_TIMEOUT, CURL_NOT_CONNECTED = "28", ("6", "7")
 _CURL = re.compile(r"AWS Error NETWORK_CONNECTION .*curlCode: (\d+), ([^;]*)(?:; Details: (.*))?")
 """Connection error of pyarrow, whose file system pyiceberg uses."""
@@ -35,7 +36,7 @@ _SECRET = re.compile(
 
 
 def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | None = None) -> T:
-    """Return the result of a request, or raise its error."""
+    """Return the result of a request, or raise its error. Raise StoreTimeoutError after `timeout_ms`."""
     timer = Timer(clock or SystemClock(), timeout_ms)
 
     def check() -> None:
@@ -50,7 +51,8 @@ def ended(request: Callable[[], T], name: str, timeout_ms: int, clock: Clock | N
 class Named:
     """Context that converts errors of pyiceberg, its catalog and its file system into errors of kctl.
 
-    Args: secrets: strings shown as `***`, because a catalog may repeat them.
+    Args:
+        secrets: strings shown as `***`, because a catalog may repeat them.
     """
 
     def __init__(self, name: str, secrets: Iterable[str] = ()) -> None:

@@ -1,12 +1,12 @@
 """DeltaTarget: export into a Delta table, with one commit for each round and positions as application transactions.
 
-Each partition is an application (`txn`) with the next offset as version; `kctl:round` counts rounds. The format rejects
-the second of two conflicting commits of one application; appends of other programs do not conflict. Topic IDs are table
-properties, written before the first record of a topic.
+Each partition is an application (`txn`) whose version is the next offset, and `kctl:round` counts rounds. If two
+commits of one application conflict, the format rejects the second. Appends of other programs do not conflict. Topic IDs
+are table properties, written before the first record of a topic.
 
-Application transactions may expire (`delta.setTransactionRetentionDuration`), and RESTORE does not revert them, so the
-commit information also has all positions. The export continues from kctl's newest commit whose content is in the table.
-If the log no longer has it, transactions apply, and each commit renews all known ones.
+Application transactions may expire (`delta.setTransactionRetentionDuration`), and RESTORE does not revert them. So the
+commit information also has all positions, and the export continues from kctl's newest commit whose content is in the
+table. If that commit is no longer in the log, transactions apply, and each commit renews all known ones.
 """
 
 import json
@@ -66,7 +66,7 @@ MOST_COMMITS = 1000
 """Maximum number of commits searched for the newest commit of kctl."""
 CONSTRAINT = "delta.constraints."
 MODES = {"delta.columnMapping.mode": "none", "delta.enableRowTracking": "false"}
-"""Properties that require other column names or more metadata in files, with their defaults."""
+"""Properties that change column names or add metadata in files, with their defaults."""
 COLUMN_RULES = {
     "delta.invariants": "an invariant",
     "delta.generationExpression": "generated values",
@@ -74,7 +74,7 @@ COLUMN_RULES = {
 }
 """Rules in the metadata of columns."""
 BY_TIME = -1
-"""Restored version if the log has only a time; no commit is then known to be in the table."""
+"""Restored version if the log has only a time. No commit is then known to be in the table."""
 COLUMNS = {"topic": [], "date": ["date"], "hour": ["date", "hour"]}
 """Partition columns of each layout, which exist only in directory names."""
 
@@ -97,7 +97,6 @@ class DeltaTarget(TableTarget):
         return self._round_of(self._seen), self._points_by_transaction() if points is None else points
 
     def _points_by_transaction(self) -> Points:
-        """Return the positions in transactions for all partitions in the table's properties."""
         assert self._seen is not None
         ids, topics = self._topic_ids(self._seen), self.carried_facts().topics
         found: Points = {}
@@ -109,7 +108,7 @@ class DeltaTarget(TableTarget):
         return found
 
     def resume_points(self, wanted: Iterable[tuple[str, int]] = ()) -> Points:
-        """Return the positions of wanted partitions that have been exported.
+        """Return the positions of exported partitions, at least of the wanted ones.
 
         Raises: ExportDataError: a partition was exported, but its position has expired.
         """
@@ -126,7 +125,7 @@ class DeltaTarget(TableTarget):
         return super().resume_points(wanted)
 
     def check_layout(self, layout: str) -> None:
-        """Raise FolderError if the partitioning differs, or if there are files but no table."""
+        """Raise FolderError if the partitioning differs, or if the location has files but no table."""
         if self._seen is None and not self._is_empty():
             raise FolderError(f"{self._url} is not empty and is not a Delta table", "choose an empty location")
         if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
@@ -134,7 +133,7 @@ class DeltaTarget(TableTarget):
             raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
     def rules(self) -> list[str]:
-        """Return constraints, computed columns and required columns, which delta-rs does not check in these commits."""
+        """Return constraints, computed columns and required columns. delta-rs does not check them in these commits."""
         if self._seen is None:
             return []
         words = self._seen.metadata().configuration
@@ -279,7 +278,6 @@ class DeltaTarget(TableTarget):
         )
 
     def _live_files(self, table: "deltalake.DeltaTable", *names: str) -> list[tuple[Any, ...]]:
-        """Return facts of the live files; None for statistics that no file has."""
         with self._named():
             added = table.get_add_actions(flatten=True)
         unknown = [None] * len(added)
@@ -380,14 +378,14 @@ class DeltaTarget(TableTarget):
 
 
 class _Newest(NamedTuple):
-    """Newest commit of kctl; `points` is None if unknown."""
+    """Newest commit of kctl. `points` is None if the positions are unknown."""
 
     facts: Mapping[str, str]
     points: Points | None
 
 
 _NOTHING = _Newest({}, {})
-"""Value for a table without commits of kctl."""
+"""Newest commit of a table without commits of kctl."""
 
 
 def _newest_in(commits: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, int | None]:

@@ -18,7 +18,7 @@ BOUNDED: Final = frozenset({"partition", "offset", "timestamp"})
 
 
 def bounds_in(file: ExportedFile, left_out: Collection[str]) -> dict[str, dict[str, Any]]:
-    """Return the bounds of a file in the format of the log; empty without a footer.
+    """Return the bounds of a file in the format of the log, or an empty dict if the file has no footer.
 
     Args:
         left_out: partition columns of the table.

@@ -1,6 +1,6 @@
-"""Footers of the files that a commit adds to an Iceberg table, sent by the tasks that wrote them.
+"""Footers of the files that a commit adds to an Iceberg table. The tasks that wrote the files send the footers.
 
-pyiceberg would read them from the storage with several requests for each file and commit.
+Otherwise pyiceberg would read them from the storage, with several requests for each file and commit.
 """
 
 import io
@@ -15,7 +15,8 @@ from kctl.pipeline.lake_tables.table_files import MAGIC
 class FootersAtHand(FileIO):
     """Storage of a table that serves the footers of some files from memory.
 
-    Args: files: files by location; a file without a footer is read from the storage.
+    Args:
+        files: files by location. A file without a footer is read from the storage.
     """
 
     def __init__(self, storage: FileIO, files: Mapping[str, ExportedFile]) -> None:
@@ -35,7 +36,7 @@ class FootersAtHand(FileIO):
 
 
 class _Footer(InputFile):
-    """A Parquet file without data, for readers of metadata."""
+    """Footer that pyarrow reads as a whole Parquet file."""
 
     def __init__(self, location: str, file: ExportedFile) -> None:
         super().__init__(location)

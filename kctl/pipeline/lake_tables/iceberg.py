@@ -1,9 +1,9 @@
 """IcebergTarget: export into an Iceberg table, with one snapshot for each round and positions in its summary.
 
-The summaries of kctl's snapshots have all positions (`kctl.positions`), and so has a table property, for snapshots that
-expire. The newest ancestor of the current snapshot with positions applies, so the export continues from there after a
-rollback. A catalog accepts a commit only if the branch is unchanged since it was read; retries of pyiceberg, which
-would ignore another export's commit, are disabled.
+The summaries of kctl's snapshots have all positions (`kctl.positions`). A table property also has them, because
+snapshots expire. The newest ancestor of the current snapshot with positions applies, so the export continues there
+after a rollback. A catalog accepts a commit only if the branch is unchanged since it was read. Retries of pyiceberg are
+disabled, because they would ignore another export's commit.
 """
 
 import io
@@ -85,7 +85,7 @@ class IcebergTarget(TableTarget):
                 raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
 
     def rules(self) -> list[str]:
-        """Return the required columns: files of kctl have optional columns."""
+        """Return the required columns. They conflict with files of kctl, whose columns are all optional."""
         table = self._loaded()
         fields = () if table is None else table.schema().fields
         return [f"column {each.name} is required" for each in fields if each.required]
@@ -297,7 +297,7 @@ class IcebergTarget(TableTarget):
         return secrets_in(Config().get_catalog_config(self._table.catalog) or {})
 
     def _store_defaults(self, given: Mapping[str, str | None]) -> dict[str, str]:
-        """Return properties that the catalog omits. Without a region, a slow request to Amazon determines it."""
+        """Return properties that the catalog omits. Setting the region avoids a slow request to Amazon."""
         found = {
             "s3.connect-timeout": str(self._timeouts.connect_ms / 1000),
             "s3.request-timeout": str(self._timeouts.request_ms / 1000),
@@ -318,7 +318,7 @@ class IcebergTarget(TableTarget):
 
 
 def _create_once(create: Callable[[], object], exists: Callable[[], bool]) -> None:
-    """Ignore the error of `create` if the object exists; catalogs report this with different errors."""
+    """Call `create`, and ignore its error if the object exists. Catalogs report this with different errors."""
     try:
         create()
     except Exception:
@@ -335,9 +335,9 @@ def _is_round(words: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def _is_rolled_back(table: "Table", found: Mapping[str, str]) -> bool:
-    """Return whether the snapshot of the facts in the properties is not an ancestor of the current snapshot.
+    """Return whether the current snapshot does not descend from the snapshot of these facts.
 
-    If that snapshot has expired, an older current snapshot shows a rollback.
+    If the snapshot of the facts has expired, a current snapshot that is older shows a rollback.
     """
     if any(POSITIONS in (words := _words_in(each)) and _is_round(words, found) for each in table.metadata.snapshots):
         return True

@@ -1,7 +1,7 @@
 """Parquet files of one range for a lake table, which become part of the table when committed.
 
-File names have topic, partition, offsets and a digest of the attempt, so attempts never share a name. The maintenance
-of the table format removes uncommitted files.
+File names have topic, partition, offsets and a digest of the attempt, so attempts never share a name. Uncommitted files
+remain until the maintenance of the table format removes them.
 """
 
 import os
@@ -37,7 +37,7 @@ _DIGEST = re.compile(r"\.[0-9a-f]{32}(?=\.parquet$)")
 LONGEST_PATH = 300
 """Maximum characters of a path in an error."""
 MAGIC = b"PAR1"
-"""First and last bytes of a Parquet file; the length of its metadata precedes the last ones."""
+"""First and last bytes of a Parquet file. The length of its metadata precedes the last ones."""
 LARGEST_FOOTER_BYTES = 16 * 1024
 """Maximum size of a footer to send to the driver, which holds all footers of a round."""
 
@@ -47,8 +47,8 @@ class TablePlace:
     """Destination of the tasks of one round, without secrets.
 
     Attributes:
-        base: base of the paths: a URL of an object store, or a path.
-        errors: base of the files with undecodable records, below ERRORS.
+        base: URL or path to which the paths of files are relative.
+        errors: the same for files with undecodable records, below ERRORS.
     """
 
     base: Path | StoreUrl
@@ -99,7 +99,7 @@ class _TableSpill(Spill):
 
 
 def footer_of(path: Path) -> bytes:
-    """Return a Parquet file from its metadata on, or empty bytes if larger than LARGEST_FOOTER_BYTES."""
+    """Return the metadata and the end of a Parquet file, or empty bytes if larger than LARGEST_FOOTER_BYTES."""
     with path.open("rb") as file:
         file.seek(-len(MAGIC) - 4, os.SEEK_END)
         size_bytes = int.from_bytes(file.read(4), "little") + 4 + len(MAGIC)
@@ -130,7 +130,12 @@ def _is_bytes(kind: "pa.DataType") -> bool:
 
 
 class LiveFile(NamedTuple):
-    """A file of a table: its path below the table's data, and known bounds of its columns."""
+    """A file of a table.
+
+    Attributes:
+        path: path below the table's data.
+        topics, partitions: bounds of the columns. None if unknown.
+    """
 
     path: str
     topics: tuple[str | None, str | None]
@@ -138,10 +143,10 @@ class LiveFile(NamedTuple):
 
 
 def partitions_in(files: Iterable[LiveFile], wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-    """Return the wanted partitions of which files have records.
+    """Return the wanted partitions whose records are in the files.
 
-    File names have topic and partition, except after a compaction. Then the bounds decide, and files without bounds may
-    have any partition.
+    File names have topic and partition, except after a compaction. In compacted files, the bounds decide. Files without
+    bounds may have any partition.
     """
     missing = set(wanted)
     for file in files:
@@ -205,7 +210,7 @@ def manifest_of(
 
 
 def _check_once(given: ExportedRange) -> None:
-    """Raise ValueError for files of two attempts at a range, whose names differ only in their digests."""
+    """Raise ValueError if the range has files of two attempts, whose names differ only in their digests."""
     names = Counter(_DIGEST.sub("", file.path) for file in given.files)
     path, count = names.most_common(1)[0]
     if count > 1:

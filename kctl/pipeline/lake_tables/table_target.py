@@ -1,10 +1,10 @@
 """TableTarget: common part of Iceberg and Delta tables as export targets.
 
-Commits include positions. A run commits only on top of the state that it has read: if another export has moved a
-position, the run fails; after other commits, it tries again.
+Commits include positions. A run commits only on top of the state that it has read. If another export has moved a
+position, the run fails. After other commits, it tries again.
 
 Bad records go to a second table, `..._errors`. No format commits to two tables together, so the commit to the first
-table lists the files of the second, and the next run completes a missing second commit.
+table lists the files of the second. If the second commit is missing, the next run completes it.
 """
 
 import json
@@ -46,13 +46,13 @@ Points = dict[tuple[str, int], ResumePoint]
 RUN, ROUND, ERROR_FILES, POSITIONS = "kctl.run", "kctl.round", "kctl.errors", "kctl.positions"
 """Facts of a commit: the run, its round, the files of the round in the error table, and all positions."""
 COMMIT_TIME = "kctl.committed-at-ms"
-"""Fact of a commit: its time."""
+"""Fact with the time of a commit."""
 FILLED = frozenset({"topic", "partition", "offset", "timestampType", "date", "hour"})
 """Columns that are never null."""
 CARRIED = "kctl.cluster"
 """Table property with the partitions and configs of topics, and the offsets of groups."""
 LONGEST_NUMBER = 18
-"""Maximum digits of a round number."""
+"""Maximum number of digits of a round number."""
 BACKOFF_MS, MOST_BACKOFF_MS = 20, 1000
 """Waits between commit attempts in ms, randomized so that two writers do not collide repeatedly."""
 
@@ -65,8 +65,10 @@ class Round(NamedTuple):
     """Content of one commit.
 
     Attributes:
-        ranges: ranges of the round. points: new positions of all partitions. facts: RUN and other facts.
-        carried: new cluster facts of the table as JSON; empty: unchanged.
+        ranges: ranges of the round.
+        points: new positions of all partitions.
+        facts: RUN and other facts.
+        carried: new cluster facts of the table as JSON. Empty if unchanged.
     """
 
     number: int
@@ -82,7 +84,7 @@ class TableTarget(ABC):
 
     Attributes:
         can_widen: whether the format supports changes of column types.
-        target_property: table property of the format for the file size.
+        target_property: name of the format's table property for the file size.
         takes_footers: whether a commit uses the footers of files.
     """
 
@@ -111,7 +113,7 @@ class TableTarget(ABC):
     def fit(self, decoded: "Mapping[str, DecodedTypes]") -> "Mapping[str, DecodedTypes]":
         """Return the types for writing keys and values, which are equal for all topics.
 
-        Raises: FolderError: the table cannot hold the types; the message lists the columns.
+        Raises: FolderError: the table cannot hold the types. The message lists the columns.
         """
         from kctl.pipeline.decoding.record_decoding import DecodedTypes
         from kctl.pipeline.export_files.merged_schema import evolved
@@ -149,7 +151,7 @@ class TableTarget(ABC):
         *,
         takes_over: bool = True,  # noqa: ARG002 - the commit decides between two runs
     ) -> None:
-        """Create the table unless it exists, and read its positions.
+        """Read the positions of the table. Create the table if it does not exist.
 
         If its columns depend on unknown schemas, the table is created with the first round.
         """
@@ -190,7 +192,6 @@ class TableTarget(ABC):
             raise self.lost(lost)
 
     def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
-        """Return the error for exported partitions without a position."""
         names = listed(f"{topic}-{number}" for topic, number in partitions)
         return ExportDataError(
             f"{self.name} was exported to before, but has no position of {names}", "export to another table"
@@ -244,7 +245,6 @@ class TableTarget(ABC):
         return None
 
     def _finish(self, errors: "TableTarget") -> None:
-        """Make the commit to the error table that a killed run has omitted."""
         facts = self.newest_facts()
         wrong = files_from(facts.get(ERROR_FILES, "[]"), self.name)
         done = errors.newest_facts()
@@ -277,7 +277,10 @@ class TableTarget(ABC):
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
-        """Repeat the commit of a round after conflicts with other writers, of which one always makes progress."""
+        """Commit a round. Repeat the attempt while other writers' commits conflict with it.
+
+        Raises: StoreError: the commit still conflicts after the API timeout.
+        """
         timer, attempts = Timer(self._clock, self._timeouts.api_ms), 0
         while True:
             try:
@@ -316,11 +319,11 @@ class TableTarget(ABC):
 
     @abstractmethod
     def base(self) -> Path | StoreUrl:
-        """Return the base of the paths of files."""
+        """Return the location to which the paths of files are relative."""
 
     @abstractmethod
     def columns(self) -> "pa.Schema | None":
-        """Return the columns of the table except columns used only for partitioning; None if it does not exist."""
+        """Return the columns of the table, except columns used only for partitioning, or None if there is no table."""
 
     @abstractmethod
     def newest_facts(self) -> Mapping[str, str]:
@@ -335,7 +338,7 @@ class TableTarget(ABC):
 
     @abstractmethod
     def properties(self) -> Mapping[str, str]:
-        """Return the properties of the table; empty if it does not exist."""
+        """Return the properties of the table, or an empty mapping if it does not exist."""
 
     @abstractmethod
     def sibling(self, suffix: str) -> "TableTarget":
@@ -343,11 +346,14 @@ class TableTarget(ABC):
 
     @abstractmethod
     def append(self, added: Round) -> None:
-        """Commit files, positions and facts together. Raises: FolderError: another export has committed before."""
+        """Commit files, positions and facts together.
+
+        Raises: FolderError: another export has committed before. CommitConflictError: another writer conflicts.
+        """
 
     @abstractmethod
     def live_partitions(self, wanted: Collection[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Return the partitions of the live files; empty if the table has positions."""
+        """Return the wanted partitions whose records are in live files. May be empty if the table has positions."""
 
     def read_facts(self) -> TargetFacts:
         self.read()
@@ -369,7 +375,7 @@ def _backoff_ms(attempts: int) -> float:
 
 
 def positions_text(points: Points) -> str:
-    """Return positions as JSON: by topic its ID, and by partition offset, log end and newest timestamp."""
+    """Return positions as JSON: an object from topic to ID, and offset, log end and newest timestamp by partition."""
     found: dict[str, dict[str, Any]] = {}
     for (topic, partition), point in sorted(points.items()):
         of_topic = found.setdefault(topic, {"id": point.topic_id, "at": {}})

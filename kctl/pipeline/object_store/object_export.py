@@ -4,13 +4,13 @@
     s3://bucket/kafka/orders/.orders-0-1000-2000.91c0...parquet  complete, of a round without a manifest
     s3://bucket/kafka/_manifest/00000017.json                    as in a directory, see `export_files.manifests`
 
-A conditional put of the next manifest commits a round, so of two parallel runs one succeeds. Merging frees the numbers
-of manifests, so each put is followed by a listing, and the run fails if a merged manifest has its number.
+A conditional put of the next manifest commits a round, so only one of two parallel runs succeeds. Merging frees the
+numbers of manifests, so each put is followed by a listing, and the run fails if a merged manifest has its number.
 
 Tasks put objects under hidden names. After the commit, objects are copied to their final names and the hidden ones are
-deleted. The next run completes this after a kill; kctl finds both names. Hidden objects without a manifest are deleted
-when they are older than `ORPHAN_AGE_MS` by the store's clock, so rounds that take longer than half of that are not
-committed.
+deleted. If a run is killed before, kctl finds both names, and the next run completes this. Hidden objects without a
+manifest are deleted when they are older than `ORPHAN_AGE_MS` by the store's clock, so a round that takes longer than
+half of this time is not committed.
 """
 
 import re
@@ -64,7 +64,7 @@ _FILE_NAME = re.compile(r"\.?.+-\d+-\d+-\d+(\.\d+)?\.[0-9a-f]{32}(" + "|".join(m
 
 
 def find_object(store: ObjectStore, key: str) -> StoredObject:
-    """Return an object of a manifest by its final or its hidden name.
+    """Return an object of a manifest, which may still have its hidden name.
 
     Raises: FileNotFoundError: neither name exists. StoreError.
     """
@@ -77,7 +77,10 @@ def find_object(store: ObjectStore, key: str) -> StoredObject:
 
 
 def list_object_manifests(store: ObjectStore) -> Listing:
-    """Return the existing manifests. Raises: ExportDataError: a manifest is missing. StoreError."""
+    """Return the existing manifests.
+
+    Raises: ExportDataError: a manifest is missing. StoreError.
+    """
 
     def look() -> Listing:
         objects = [each for each in store.list(MANIFESTS) if each.key.endswith(".json")]
@@ -159,10 +162,11 @@ class ObjectExport:
         facts: ClusterFacts = NO_FACTS,
         ended: "Sequence[RoundPlace] | None" = None,  # noqa: ARG002 - attempts never reuse names
     ) -> Manifest:
-        """Add ranges to the export, all or none, by one conditional put.
+        """Add ranges to the export, either all of them or none, by one conditional put.
 
-        Raises: FolderError: another run has committed a round. StoreError: the outcome is unknown; the next run detects
-        it.
+        Raises:
+            FolderError: another run has committed a round, or the round took too long.
+            StoreError: the outcome is unknown. The next run detects it.
         """
         if self._clock.now_ms() - self._round_began_ms > ORPHAN_AGE_MS // 2:
             raise FolderError(
@@ -187,7 +191,7 @@ class ObjectExport:
         return manifest
 
     def leave(self) -> None:
-        """Do nothing: objects without a manifest are deleted by age."""
+        """Do nothing, because objects without a manifest are deleted by age."""
 
     def _checked(self, settings: Mapping[str, str]) -> list[Manifest]:
         manifests = self.read()
@@ -211,7 +215,6 @@ class ObjectExport:
         return ManifestFile(Path(name), manifest.first, manifest.number, len(content))
 
     def _check_named(self, manifests: Iterable[Manifest]) -> list[StoredObject]:
-        """Return the hidden objects; raise ExportDataError for a visible object in no manifest."""
         found = [each for each in self._store.list() if _FILE_NAME.fullmatch(each.key.rpartition("/")[2])]
         hidden = [each for each in found if _is_hidden(each.key)]
         shown = {each.key for each in found} - {each.key for each in hidden}
@@ -222,7 +225,6 @@ class ObjectExport:
         return hidden
 
     def _settle_objects(self, manifests: Iterable[Manifest]) -> None:
-        """Give objects of manifests their final names, and delete old hidden objects without a manifest."""
         known = paths_in(manifests)
         hidden = self._check_named(manifests)
         if not hidden:
@@ -235,8 +237,6 @@ class ObjectExport:
         self._store.delete(*(each.key for each in old))
 
     def _show(self, keys: Sequence[str]) -> None:
-        """Copy objects to their final names, then delete the hidden ones."""
-
         def show(key: str) -> None:
             try:
                 self._store.copy(hidden_key(key), key)
@@ -247,7 +247,6 @@ class ObjectExport:
         self._store.delete(*map(hidden_key, keys))
 
     def _merge(self) -> None:
-        """Merge manifests until few remain; stop if another run has merged them."""
         while parts := due_for_merge(self._files):
             contents = [parse_manifest(self._store.read(part.path.as_posix()), part) for part in parts]
             try:

@@ -1,6 +1,6 @@
 """Files of one range for an object store, written to the local disk and uploaded when complete.
 
-Object names have a digest of run, attempt and path: another run may be deleting the objects of an earlier attempt.
+Object names have a digest of run, attempt and path, because another run may be deleting objects of an earlier attempt.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ class Spill:
             raise folder_error(parent or tempfile.gettempdir(), e) from e
 
     def settle(self, draft: Path) -> None:
-        """Do nothing: after a machine crash another attempt writes the file again."""
+        """Do nothing, because after a machine crash another attempt writes the file again."""
 
     def footer(self, draft: Path) -> bytes:  # noqa: ARG002 - of Files
         return b""

@@ -1,8 +1,8 @@
 """ObjectStore: requests of an export to S3, Google Cloud Storage or Azure, each with a timeout.
 
-obstore is one library for all three services, whose `create` is a conditional put. Each process gets credentials,
-region and endpoint from the environment, as the services' own tools do (AWS_*, GOOGLE_*, AZURE_*, profiles), and never
-sends them to tasks.
+obstore is one library for all three services, and its `create` is a conditional put. Each process gets credentials,
+region and endpoint from the environment, as the services' own tools do (AWS_*, GOOGLE_*, AZURE_*, profiles). The driver
+never sends them to tasks.
 """
 
 import io
@@ -33,16 +33,16 @@ from kctl.pipeline.store_waits import waiting_for
 
 INSTALL = "pip install '.[lakes]' in a checkout of kctl, or 'WHEEL[lakes]'"
 PART_BYTES = 8 * 1024 * 1024
-"""Part size of an upload; each part is a request with its own timeout."""
+"""Size of the parts of an upload. Each part is a request with a separate timeout."""
 PARTS_AT_ONCE = 2
 LARGEST_READ_BYTES = 64 * 1024 * 1024
 READ_AHEAD_BYTES = 1024 * 1024
 CHUNK_BYTES = 256 * 1024
-"""Chunk size of a response body; the size limit is checked after each chunk."""
+"""Size of the chunks of a response body. The size limit is checked after each chunk."""
 MOST_OBJECTS = 10_000_000
 """Maximum number of objects in a list, as protection against a faulty store."""
 MOST_RETRIES = 1000
-"""Practically unlimited: the API timeout bounds the retries."""
+"""Maximum number of retries, which the API timeout always limits first."""
 BACKOFF_MS, MOST_BACKOFF_MS = 100, 2000
 _LOGIN_CODES = (
     "InvalidAccessKeyId",
@@ -58,9 +58,9 @@ _ALLOW_HTTP = {"gs": "GOOGLE_ALLOW_HTTP", "abfs": "AZURE_ALLOW_HTTP", "abfss": "
 """Variables that allow requests without TLS, which may contain tokens. S3 requests contain only signatures."""
 _SERVICE = re.compile(r"(s3|gs|abfss?)://")
 _AUTHORITY = re.compile(r"https?://(?:[^/?#\s]*@)?([^/?#@\s]+)")
-"""Host and port only, because a URL may have a signature or a password."""
+"""Host and port of a URL. The rest may have a signature or a password."""
 _ENDPOINT = re.compile(rf"performing [A-Z]+ {_AUTHORITY.pattern}")
-"""Endpoint of the request in an error."""
+"""Endpoint of the request in an error text."""
 _AZURE_ENDPOINTS = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
 _ENDPOINTS = {
     "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
@@ -68,7 +68,7 @@ _ENDPOINTS = {
     "abfs": _AZURE_ENDPOINTS,
     "abfss": _AZURE_ENDPOINTS,
 }
-"""Variables with the address of a service; the first one that is set applies."""
+"""Variables with the address of a service. The first one that is set applies."""
 _TREE = re.compile(r"\s*(?:\x1b\[\d+m)?↳(?:\x1b\[0m)?\s*")
 """Separator between an error of delta-rs and its cause."""
 T = TypeVar("T")
@@ -110,7 +110,7 @@ class StoredObject(NamedTuple):
 
 
 class ObjectStore:
-    """Objects below one URL. Thread-safe; Ctrl-C interrupts a waiting main thread immediately.
+    """Objects below one URL. Thread-safe. Ctrl-C interrupts a waiting main thread immediately.
 
     Raises: StoreError and its subclasses, LakesMissingError: from every method.
     """
@@ -122,9 +122,11 @@ class ObjectStore:
         self._store = _opened(url, self.timeouts)
 
     def create(self, key: str, content: bytes) -> None:
-        """Write an object that does not exist. Raises: FileExistsError: it exists with other content.
+        """Write an object that does not exist.
 
         A request whose response was lost is sent again, so equal content counts as success.
+
+        Raises: FileExistsError: the object exists with other content.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError
@@ -153,7 +155,10 @@ class ObjectStore:
         )
 
     def read(self, key: str) -> bytes:
-        """Return the content of a small object. Raises: FileNotFoundError: it does not exist."""
+        """Return the content of a small object.
+
+        Raises: FileNotFoundError: it does not exist.
+        """
         import obstore
 
         def get() -> bytes:
@@ -165,7 +170,10 @@ class ObjectStore:
         return self._run(get, key)
 
     def head(self, key: str) -> StoredObject:
-        """Return the size and time of an object. Raises: FileNotFoundError: it does not exist."""
+        """Return the size and time of an object.
+
+        Raises: FileNotFoundError: it does not exist.
+        """
         import obstore
 
         return _stored(self._run(lambda: obstore.head(self._store, key), key))
@@ -184,7 +192,7 @@ class ObjectStore:
             self._check_is_store()
 
     def _list_limit(self) -> Callable[[], None]:
-        """Return a check that raises if a page takes too long: a list may have endless empty pages."""
+        """Return a check that raises if a list takes too long, because a list may have endless empty pages."""
         timer = Timer(SystemClock(), self.timeouts.api_ms)
 
         def check() -> None:
@@ -195,7 +203,7 @@ class ObjectStore:
         return check
 
     def _check_is_store(self) -> None:
-        """Raise StoreError if every request succeeds: pages of proxies and logins parse as empty lists."""
+        """Raise StoreError if an object exists under any name. Pages of proxies and logins parse as empty lists."""
         try:
             self.head(ABSENT)
         except (FileNotFoundError, StoreDeniedError):
@@ -206,13 +214,16 @@ class ObjectStore:
         )
 
     def copy(self, key: str, to: str) -> None:
-        """Copy an object within the store. Raises: FileNotFoundError: it does not exist."""
+        """Copy an object within the store.
+
+        Raises: FileNotFoundError: it does not exist.
+        """
         import obstore
 
         self._run(lambda: obstore.copy(self._store, key, to), key)
 
     def delete(self, *keys: str) -> None:
-        """Delete the existing objects. S3 deletes up to 1000 objects in one request, Azure 256."""
+        """Delete objects, and ignore missing ones. S3 deletes up to 1000 objects in one request, Azure 256."""
         import obstore
 
         if not keys:
@@ -228,7 +239,10 @@ class ObjectStore:
         return io.BufferedReader(_Ranges(self, key, size_bytes), READ_AHEAD_BYTES)
 
     def read_range(self, key: str, start: int, end: int) -> bytes:
-        """Return a byte range of an object. Raises: FileNotFoundError: it does not exist."""
+        """Return a byte range of an object.
+
+        Raises: FileNotFoundError: it does not exist.
+        """
         import obstore
 
         def get() -> bytes:
@@ -237,7 +251,6 @@ class ObjectStore:
         return self._run(get, key)
 
     def _content(self, found: Any, most_bytes: int, key: str) -> bytes:
-        """Return the body of a response; stop one chunk after the maximum size."""
         chunks, size_bytes = [], 0
         for chunk in found.stream(min_chunk_size=CHUNK_BYTES):
             chunks.append(chunk)
@@ -264,7 +277,7 @@ class ObjectStore:
 
 
 class _Ranges(io.RawIOBase):
-    """An object as a raw file, used below a buffer because each read is a request."""
+    """An object as a raw file. Buffer it, because each read is a request."""
 
     def __init__(self, store: ObjectStore, key: str, size_bytes: int) -> None:
         self._store = store
@@ -305,13 +318,12 @@ class _Ranges(io.RawIOBase):
 
 
 def no_response(url: StoreUrl) -> str:
-    """Return the text for a waiting request, with the server if it is known."""
     server = _AUTHORITY.match(endpoint_of(url))
     return f"{url}: no response{f' from {server[1]}' if server else ''}"
 
 
 def endpoint_of(url: StoreUrl) -> str:
-    """Return the address of a store's server from the environment, or ""."""
+    """Return the address of a store's server from the environment, or an empty string."""
     names = _ENDPOINTS.get(url.partition(":")[0], ())
     name = next((name for name in names if os.environ.get(name)), "")
     if not name:
@@ -331,7 +343,7 @@ def _is_address(text: str) -> bool:
 
 
 def allows_http(url: StoreUrl) -> bool:
-    """Return whether requests may go without TLS, by the address of S3 or the variable of another service."""
+    """Return whether requests may be sent without TLS. S3's address decides, and for other services a variable."""
     variable = _ALLOW_HTTP.get(url.partition(":")[0])
     if variable is None:
         return endpoint_of(url).startswith("http://")
@@ -348,7 +360,7 @@ def check_lakes(*modules: str) -> None:
 
 
 def without_credentials(text: str) -> str:
-    """Return a text with users, passwords and queries removed from its URLs."""
+    """Return a text without the users, passwords and queries of its URLs."""
     return re.sub(r"(://[^\s?#'\"]*)[?#][^\s'\"]*", r"\1", re.sub(r"://\S*@", "://", text))
 
 
@@ -435,7 +447,6 @@ def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
 
 
 def _profile() -> Any:
-    """Return the credential provider of $AWS_PROFILE, which obstore does not support, or None."""
     if not os.environ.get("AWS_PROFILE") or os.environ.get("AWS_ACCESS_KEY_ID"):
         return None
     check_lakes("boto3")

@@ -20,7 +20,7 @@ class KctlStreamWriter(DataSourceStreamArrowWriter):
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: the rows of tasks are already acknowledged."""
+        """Do nothing, because the rows of tasks are already acknowledged."""
 
     def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
         """Do nothing: written rows stay, and Spark writes them again."""

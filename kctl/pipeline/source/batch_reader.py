@@ -1,7 +1,7 @@
 """Batch reading: the driver plans ranges, and each task reads one large or several small ranges.
 
-The reader accepts no filters: Spark 4.1 stores a pushed filter with the table, so unions and self-joins would read the
-wrong rows.
+The reader accepts no filters, because Spark 4.1 stores a pushed filter with the table, and unions and self-joins would
+then read the wrong rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LEAST_TASKS: Final = 200
-"""Tasks of a scan before ranges share a task: the default of spark.sql.shuffle.partitions.
+"""Minimum number of tasks of a scan before ranges share a task: the default of spark.sql.shuffle.partitions.
 
 A reader cannot query the number of parallel tasks.
 """
@@ -37,7 +37,7 @@ class RangePartition(InputPartition):
 
 
 def share_tasks(ranges: Sequence[OffsetRange], cut: Cut) -> list[InputPartition]:
-    """Return the ranges of each task: one, or several small ones within the options' limits."""
+    """Return the tasks, each with one range, or with several small ones within the options' limits."""
     most = min(MOST_RECORDS, cut.max_records or MOST_RECORDS)
     packing = Packing(max(LEAST_TASKS, cut.min_partitions), most)
     return [RangePartition(each) for each in pack_ranges(ranges, packing, lambda each: each.size)]
@@ -48,7 +48,7 @@ class KctlReader(DataSourceReader):
 
     Args:
         columns: column names in the order of the table.
-        decoding: decoding of keys and values; None: they are binary.
+        decoding: decoding of keys and values. None leaves them binary.
     """
 
     def __init__(self, options: ReadOptions, columns: Sequence[str], decoding: "SourceDecoding | None" = None) -> None:
@@ -82,7 +82,7 @@ def read_partition(
     partition: InputPartition | None,
     decoding: "SourceDecoding | None" = None,
 ) -> "Iterator[pa.RecordBatch]":
-    """Yield the records of one task; none for the partition None of an empty plan."""
+    """Yield the records of one task. The partition None of an empty plan has no records."""
     if not isinstance(partition, RangePartition):
         return
     from kctl.pipeline.client_pool import TASK_CONSUMERS

@@ -30,7 +30,7 @@ SQL_TYPES: Final = {
     "timestampType": "int",
     "headers": "array<struct<key:string,value:binary>>",
 }
-"""Columns of a read, as in Spark's Kafka connector; headers are optional."""
+"""Columns of a read, as in Spark's Kafka connector. Headers are optional."""
 _WRITABLE: Final = {
     "key": ("binary", "string"),
     "value": ("binary", "string"),
@@ -47,10 +47,12 @@ class KctlDataSource(DataSource):
         return "kctl"
 
     _decoding: "SourceDecoding | None" = None
-    """Result of `schema`. Spark keeps this object with the table, so the reader uses the schemas of the plan."""
+    """Decoding that `schema` has found. Spark keeps this object with the table, so the reader uses the schemas of the
+    plan.
+    """
 
     def schema(self) -> "str | StructType":
-        """Return the columns of the table, of which a user's schema can select some."""
+        """Return the columns of the table. A user's schema can select some of them."""
         keep_spark_archive()
         with reported_in_one_line():
             names = [name for name in SQL_TYPES if name != "headers" or has_headers(self.options)]
@@ -134,7 +136,11 @@ def _decoding_of(options: ReadOptions) -> "SourceDecoding | None":
 
 
 def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
-    """Raise ConfigError if records do not have a column of a user's schema, or have another type."""
+    """Raise ConfigError if a column of a user's schema does not exist or has another type.
+
+    Args:
+        decoded: names of decoded columns, which are checked elsewhere.
+    """
     for field in schema.fields:
         if field.name in decoded:
             continue

@@ -40,7 +40,7 @@ def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
 
 
 def _by_side(given: Mapping[str, str], option: str) -> dict[str, str]:
-    """Return the value of an option for keys and values: plain text for both, `key=A,value=B` for each."""
+    """Return the value of an option for keys and values. Plain text applies to both, `key=A,value=B` to each."""
     found: dict[str, str] = {}
     for part in given.get(option.lower(), "").split(","):
         text = part.strip()

@@ -29,7 +29,7 @@ _SCALARS = {
 
 
 class SourceDecoding(NamedTuple):
-    """Decoding of a table's records; the types may have fewer fields than the plan."""
+    """Decoding of a table's records. The types may have fewer fields than the plan."""
 
     plan: DecodePlan
     types: DecodedTypes
@@ -57,7 +57,9 @@ class SourceDecoding(NamedTuple):
 def source_decoding(request: DecodeRequest, selection: "Selection", properties: "Properties") -> SourceDecoding:
     """Return the decoding of a table, with schemas from the registry.
 
-    Raises: ConfigError: several topics without an explicit schema. KafkaError: an error of the registry.
+    Raises:
+        ConfigError: there are several topics and no explicit schema.
+        KafkaError: the registry failed a request.
     """
     topics = {*selection.topics, *(tp.topic for tp in selection.partitions)}
     if request.is_for_one_topic and (selection.pattern or len(topics) != 1):

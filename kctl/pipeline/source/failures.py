@@ -34,7 +34,8 @@ def source_error(error: KafkaError) -> SourceError:
 def reported_in_one_line() -> Iterator[None]:
     """Convert client errors that leave a process of Spark into one line.
 
-    An environment variable hides the traceback, and no other, because Spark ends a process after its first error.
+    Sets an environment variable to hide the traceback. Later tracebacks are not affected, because Spark ends a process
+    after its first error.
     """
     try:
         yield
@@ -48,10 +49,10 @@ def reported_in_one_line() -> Iterator[None]:
 
 @contextmanager
 def one_timeout() -> Iterator[None]:
-    """Raise a timeout of an earlier attempt again immediately.
+    """If an earlier attempt at this task timed out, raise its error again immediately.
 
-    Spark repeats a failed task, so a timeout would be waited for spark.task.maxFailures times. An attempt that times
-    out, or a write without acknowledgments in time, stores its error in the executor's directory for the next attempt.
+    Spark repeats a failed task, so the job would otherwise wait for a timeout spark.task.maxFailures times. An attempt
+    that times out, also by missing acknowledgments, stores its error in the executor's directory for the next attempt.
     """
     from pyspark import TaskContext
 
@@ -86,7 +87,7 @@ def reason(error: BaseException) -> str | None:
 
 
 def source_failure(error: BaseException) -> StreamSourceError | None:
-    """Return an error of kctl in a streaming query's exception with its error kind, or None."""
+    """Return kctl's error in the exception of a streaming query, with its error kind, or None."""
     text = reason(error)
     if text is None:
         return None

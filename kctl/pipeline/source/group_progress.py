@@ -16,7 +16,7 @@ from kctl.client.runtime import Runtime
 from kctl.pipeline.ranges import Offsets, Properties
 
 MOST_COMMIT_MS: Final = 5_000
-"""Maximum time in ms to wait for a coordinator. The batch is already durable."""
+"""Maximum time in ms for a commit. The batch is already durable."""
 
 
 class GroupProgress:
@@ -40,7 +40,7 @@ class GroupProgress:
         self._admin.close()
 
     def check(self) -> None:
-        """Reject a group that other clients use."""
+        """Raise ConfigError if the group has members."""
         described = self._admin.describe_groups([self._group])
         error = described.failed.get(self._group)
         if isinstance(error, BrokerError) and error.code == ErrorCode.GROUP_ID_NOT_FOUND:
@@ -54,7 +54,7 @@ class GroupProgress:
             )
 
     def refuse_offsets(self, partitions: Sequence[TopicPartition]) -> None:
-        """Reject a group with committed offsets of these partitions, before the first commit overwrites them."""
+        """Raise ConfigError if the group has offsets of these partitions, which the first commit would overwrite."""
         found = self._admin.list_group_offsets(self._group, partitions)
         found.raise_first()
         for tp, committed in found.done.items():
@@ -67,7 +67,7 @@ class GroupProgress:
             )
 
     def commit(self, offsets: Offsets) -> str:
-        """Commit offsets that are not committed yet, and return the error message of a failure."""
+        """Commit offsets that are not committed yet. Return the error message of a failure, or an empty string."""
         new = {tp: offset for tp, offset in offsets.items() if self._committed.get(tp) != offset}
         if not new:
             return ""

@@ -1,7 +1,4 @@
-"""Translation of Java's regular expressions for topic names, as in `subscribePattern`, into Python's.
-
-Syntax without an equivalent in Python is rejected.
-"""
+"""Translation of Java's regular expressions for topic names, as in `subscribePattern`, into Python's."""
 
 import re
 from typing import Final
@@ -35,7 +32,7 @@ _TOKEN: Final = re.compile(
 
 
 def python_pattern(java: str) -> re.Pattern[str]:
-    """Return the Python pattern that matches the same topic names as a Java pattern; raise ValueError without one."""
+    """Return the Python pattern that matches the same topic names as a Java pattern, or raise ValueError."""
     parts: list[str] = []
     depth = 0
     """Number of open `[`."""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class Verdict(Enum):
-    """Behavior of an option; the value is its word in the table."""
+    """Behavior of an option. The value is its word in the table."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -116,7 +116,6 @@ OPTIONS: Final = (
 
 
 def rows_of(*uses: str) -> dict[str, OptionRow]:
-    """Return the options of these uses by lowercase name, as Spark passes names."""
     return {row.name.lower(): row for row in OPTIONS if row.use in uses}
 
 

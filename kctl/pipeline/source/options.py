@@ -55,7 +55,6 @@ class ReadOptions(NamedTuple):
     commit_to_group: str | None = None
 
     def client_properties(self) -> dict[str, object]:
-        """Return the client properties with secrets resolved on this machine."""
         return resolve(dict(self.properties))
 
 
@@ -202,7 +201,6 @@ def _flag(name: str, text: str | None, default: bool) -> bool:
 
 
 def _heed(row: OptionRow) -> None:
-    """Raise for a rejected option, and log a warning for an option without effect."""
     if row.verdict is Verdict.REFUSED:
         raise ConfigError(f"option {row.name} is refused: {row.why}", key=row.name)
     if row.verdict is Verdict.NO_EFFECT:
@@ -287,7 +285,7 @@ def _start(options: _Options, *, is_stream: bool) -> RangeBound:
 def _place(
     options: _Options, instant: str, instants: str, offsets: str, words: Mapping[str, int], default: str
 ) -> RangeBound:
-    """Return a position. If several options are given, the earlier parameter wins, as in Spark's connector."""
+    """Return the position in the first of these options that is set, as in Spark's connector."""
     at_ms = options.instant(instant)
     if at_ms is not None:
         return RangeBound(at_ms, is_time=True, option=instant)

@@ -1,7 +1,7 @@
 """StreamOffsets: start or end of a stream's batch, and its JSON in Spark's checkpoints.
 
-The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with topic IDs and log ends added, which show that a
-topic was recreated. Checkpoints without them are accepted.
+The JSON is the format of Spark's connector, {"topic": {"0": 23}}, with topic IDs and log ends added. They show whether
+a topic was recreated. Checkpoints without them are accepted.
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ JsonOffsets = dict[str, dict[str, Any]]
 TOPIC_IDS: Final = "#topic_ids"
 LOG_ENDS: Final = "#log_ends"
 STARTS: Final = "#starts"
-"""Additional keys in the JSON; they are not valid topic names."""
+"""Additional keys in the JSON, which are not valid topic names."""
 
 
 class StreamOffsets(NamedTuple):
     """Start or end of a batch.
 
     Attributes:
-        topic_ids: by topic, if the brokers have IDs.
+        topic_ids: IDs by topic, if the brokers have IDs.
         log_ends: known ends of the partitions when the offsets were chosen.
-        starts: in the end of the first batch, the start of that batch; in initial offsets, the offsets. Spark requests
-        the initial offsets at each restart until the first batch is committed, when partitions and ends may differ.
+        starts: start of the first batch, stored in its end and in the initial offsets. Spark requests the initial
+            offsets at each restart until the first batch is committed, and partitions and ends may differ by then.
     """
 
     offsets: Offsets
@@ -38,7 +38,7 @@ class StreamOffsets(NamedTuple):
         return self.starts == self.offsets
 
     def first_batch_to(self, end: "StreamOffsets") -> "StreamOffsets":
-        """Return the initial offsets with which the first batch was planned."""
+        """Return the initial offsets with which the first batch, up to `end`, was planned."""
         if end.starts is not None:
             return StreamOffsets(end.starts, end.topic_ids, {}, end.starts)
         return self._replace(offsets={tp: offset for tp, offset in self.offsets.items() if tp in end.offsets})
@@ -70,7 +70,7 @@ def by_topic(offsets: Offsets) -> dict[str, dict[str, Any]]:
 
 
 def as_offsets(written: Mapping[str, Mapping[str, Any]]) -> StreamOffsets:
-    """Return the offsets of a checkpoint, which in Spark's connector has neither topic IDs nor log ends."""
+    """Return the offsets of a checkpoint. Checkpoints of Spark's connector have neither topic IDs nor log ends."""
     topics = {topic: partitions for topic, partitions in written.items() if topic not in (TOPIC_IDS, LOG_ENDS, STARTS)}
     return StreamOffsets(
         by_partition(topics),

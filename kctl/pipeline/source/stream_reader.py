@@ -1,7 +1,7 @@
 """Streaming reading for Spark 4.0 and newer.
 
 Spark before 4.2 passes neither start nor limit to `latestOffset`, so the start is the end of the last `partitions`
-call; after a restart, Spark first plans the last known offsets again. Spark may never call `commit` and `stop`, so
+call. After a restart, Spark first plans the last known offsets again. Spark may never call `commit` and `stop`, so
 nothing depends on them.
 """
 
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("kctl.pipeline")
 COMMIT_AGAIN_MS = 30_000
-"""Wait after a failed commit to a group, in ms."""
+"""Time in ms after a failed commit to a group during which no commit is sent."""
 
 
 def _available_now() -> type:
-    """Return the base class that marks support of the trigger AvailableNow for Spark 4.2 and newer."""
     try:
         found: type = import_module("pyspark.sql.streaming.datasource").SupportsTriggerAvailableNow
     except (ImportError, AttributeError):
@@ -75,7 +74,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             return as_json(self._first())
 
     def latestOffset(self, start: JsonOffsets | None = None, limit: Any = None) -> JsonOffsets:
-        """Return the end of the next batch: the current end, within the limit of a trigger."""
+        """Return the end of the next batch: the current ends of the partitions, limited by the trigger's options."""
         with reported_in_one_line():
             self._check_group()
             end = self._goal if self._goal is not None else self._latest()
@@ -101,7 +100,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
             self._goal = self._latest()
 
     def reportLatestOffset(self) -> JsonOffsets:
-        """Return the current end without limits; Spark shows the lag."""
+        """Return the current ends without limits, from which Spark calculates the lag."""
         with reported_in_one_line():
             return as_json(self._latest())
 
@@ -125,7 +124,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return read_partition(self._options, self._columns, partition, self._decoding)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Commit progress to a group; Spark's checkpoint has the state of the query.
+        """Commit progress to the group. The state of the query is in Spark's checkpoint.
 
         Spark calls this for durable batches, but only when it plans the next one.
         """
@@ -150,14 +149,12 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return self._planner
 
     def _check_group(self) -> None:
-        """Reject a group that other clients use, before the first batch after a start."""
         if self._options.commit_to_group is not None and self._group is None:
             group = GroupProgress(self._options.client_properties(), self._options.commit_to_group)
             group.check()
             self._group = group
 
     def _commit_progress(self, durable: StreamOffsets) -> None:
-        """Commit to the group of `commitToGroup`, except for COMMIT_AGAIN_MS after a failure."""
         if self._group is None or self._clock.now_ms() < self._commit_at_ms:
             return
         if problem := self._group.commit(durable.offsets):
@@ -191,7 +188,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
     def _not_before(self, begin: StreamOffsets, end: StreamOffsets) -> StreamOffsets:
         """Return an end that is not before the start of the batch, so that no records are read twice.
 
-        With read_committed, the end can be before an earlier position while a transaction is open.
+        With read_committed, the end can precede an earlier position while a transaction is open.
         """
         if all(offset >= begin.offsets.get(tp, 0) for tp, offset in end.offsets.items()):
             return end
@@ -204,7 +201,6 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return end._replace(offsets=share_out(self._starts(begin, end), end.offsets, most))
 
     def _starts(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return the start of each partition of `end`."""
         starts: Offsets = {}
         log_ends = self._log_ends(begin, end)
         for tp, offset in begin.offsets.items():
@@ -226,7 +222,6 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         return starts | first
 
     def _log_ends(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
-        """Return the ends of the logs, including offsets after open transactions."""
         known = {tp: max(offset, end.point(tp).log_end) for tp, offset in end.offsets.items()}
         points = {tp: begin.point(tp) for tp in known if tp in begin.offsets}
         return self._ready_planner().log_ends(points, known) if points else known
@@ -263,10 +258,10 @@ class RefusedStreamReader(DataSourceStreamReader):
 
 
 def share_out(begin: Mapping[TopicPartition, int], end: Offsets, most: int) -> Offsets:
-    """Return an end with at most `most` offsets after `begin`, in proportion to the waiting offsets, at least one each.
+    """Return an end with at most `most` offsets after `begin`, divided in proportion to the waiting offsets.
 
-    Source: the rate limit of Spark's Kafka connector. Differs: never more than `most`, unless there are more
-    partitions.
+    Like the rate limit of Spark's Kafka connector, each partition gets at least one offset. Unlike it, never returns
+    more than `most` unless there are more partitions.
     """
     waiting = {tp: max(0, offset - begin[tp]) for tp, offset in end.items()}
     total = sum(waiting.values())

@@ -30,7 +30,7 @@ class KctlWriter(DataSourceArrowWriter):
         return write_rows(self._options, iterator)
 
     def commit(self, messages: "list[WriterCommitMessage | None]") -> None:
-        """Do nothing for the topic: the rows are acknowledged. Spark calls this in a separate Python process."""
+        """Do nothing for the topic, whose rows are acknowledged. Spark calls this in a separate Python process."""
         keep_spark_archive()
         super().commit(messages)
 
@@ -54,7 +54,7 @@ class KctlRowStreamWriter(DataSourceStreamWriter):
         return write_rows(self._options, _as_batches(iterator, self._schema))
 
     def commit(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
-        """Do nothing: the rows are already acknowledged."""
+        """Do nothing, because the rows are already acknowledged."""
 
     def abort(self, messages: "list[WriterCommitMessage | None]", batchId: int) -> None:
         """Do nothing: written rows stay, and Spark writes them again."""
@@ -101,7 +101,6 @@ def _as_batches(rows: "Iterator[Row]", schema: "StructType") -> "Iterator[pa.Rec
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for Arrow, with nested rows as dicts."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return value.asDict() if hasattr(value, "asDict") else value

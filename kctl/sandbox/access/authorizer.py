@@ -33,7 +33,7 @@ class RuleRefused(Refused):
 
 
 class Authorizer:
-    """ACL rules and decisions; allows everything without `authorizer` in the settings."""
+    """ACL rules and decisions. If the setting `authorizer` is off, allows everything."""
 
     def __init__(self, settings: ClusterSettings) -> None:
         self.is_enabled = settings.authorizer

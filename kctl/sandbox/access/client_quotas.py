@@ -25,7 +25,7 @@ class ClientQuotas:
         self.of: dict[QuotaEntity, dict[str, float]] = {}
 
     def change(self, entity: QuotaEntity, changes: Mapping[str, float | None], *, validate_only: bool) -> None:
-        """Set and remove quotas of an entity, all or none."""
+        """Set and remove quotas of an entity, either all or none."""
         kinds = _OF_ADDRESSES if dict(entity.parts).keys() == {IP} else _OF_CLIENTS
         for key, value in changes.items():
             _check(kinds, key, value)
@@ -54,7 +54,11 @@ def _check_name(kind: str, name: str | None) -> None:
 
 
 def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
-    """Return the entity with these names by type. `count` includes duplicate types of the request."""
+    """Return the entity with these names by type, or raise QuotaRefused.
+
+    Args:
+        count: number of types in the request, including duplicates.
+    """
     if not names:
         raise QuotaRefused("Invalid empty client quota entity")
     for kind, name in names.items():
@@ -68,7 +72,7 @@ def checked_entity(names: Mapping[str, str | None], count: int) -> QuotaEntity:
 
 
 def account_of(source: QuotaEntity, user: str, client_id: str) -> tuple[str, str]:
-    """Return the user and client ID that a quota limits; the unused part is empty."""
+    """Return the user and client ID that a quota limits. The unused part is empty."""
     kinds = dict(source.parts)
     return user if USER in kinds else "", client_id if CLIENT_ID in kinds else ""
 

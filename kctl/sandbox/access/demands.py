@@ -32,7 +32,7 @@ class Of(NamedTuple):
     name: str | None = CLUSTER_NAME
 
     def is_given(self, call: Call) -> bool:
-        """Return whether the client has the permission; true without a resource name."""
+        """Return whether the client has the permission. True if there is no resource name."""
         name = self.name
         return name is None or call.cluster.authorizer.allows(call.identity.principal, self.operation, self.kind, name)
 
@@ -48,7 +48,7 @@ class Demand(NamedTuple):
     """Permissions that one API requires.
 
     Attributes:
-        whole: permissions for the request; the first missing one rejects it.
+        whole: permissions for the request. The first missing one rejects the request.
         items: arrays whose items are authorized separately.
         censor: removes parts of a response that the client may not see.
     """
@@ -62,7 +62,6 @@ class Demand(NamedTuple):
 
 
 def _topic_name(call: Call, item: Any) -> str | None:
-    """Return the topic name of an item; None for an unknown topic ID."""
     if isinstance(item, str):
         return item
     topic_id = getattr(item, "topic_id", ZERO_UUID)
@@ -149,7 +148,6 @@ def _find_coordinator(call: Call, request: Any) -> Iterable[Of]:
 
 
 def _described_topic(call: Call, request: Any, item: Any) -> Of | None:
-    """Return the permission to describe a topic of Metadata, or to create it if it does not exist."""
     name = _topic_name(call, item)
     seen = Of(_T.TOPIC, _O.DESCRIBE, name)
     may_create = call.cluster.settings.auto_create_topics_enable and (
@@ -192,7 +190,7 @@ def _see_topics(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_topic_partitions(call: Call, request: Any, response: Any) -> None:
-    """Omit denied topics; return an error for them if the request lists topics."""
+    """Omit denied topics. If the request lists topics, return an error for them."""
     authorizer, principal = call.cluster.authorizer, call.identity.principal
     hidden = [each for each in response.topics if not _is_visible(call, _T.TOPIC, each.name)]
     response.topics = [each for each in response.topics if each not in hidden]
@@ -218,8 +216,6 @@ def _see_operations_of_groups(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_topics_of_groups(topics_of: Callable[[Any], Iterable[str]], message: str) -> Callable[[Call, Any, Any], None]:
-    """Return a censor that replaces groups with hidden topics by an error."""
-
     def see(call: Call, request: Any, response: Any) -> None:
         _see_operations_of_groups(call, request, response)
         for at, group in enumerate(response.groups):
@@ -253,7 +249,6 @@ def _see_topics_of_transactions(call: Call, _: Any, response: Any) -> None:
 
 
 def _see_share_offsets(call: Call, request: Any, response: Any) -> None:
-    """Omit offsets of denied topics, or set errors if the request lists topics."""
     lists_all = {each.group_id for each in request.groups if each.topics is None}
     for group in response.groups:
         hidden = [each for each in group.topics if not _is_visible(call, _T.TOPIC, each.topic_name)]
@@ -271,7 +266,6 @@ def _see_share_offsets(call: Call, request: Any, response: Any) -> None:
 
 
 def _see_offsets(call: Call, request: Any, response: Any) -> None:
-    """Omit offsets of denied topics, or set errors if the request lists topics."""
     asked = {each.group_id: each.topics for each in request.groups}
     parts = [(asked.get(group.group_id), group) for group in response.groups]
     for wanted, part in [*parts, (request.topics, response)]:
@@ -383,4 +377,4 @@ DEMANDS: dict[str, Demand] = {
     "AlterClientQuotas": Demand(_cluster(_O.ALTER_CONFIGS)),
 }
 UNLISTED = Demand(_cluster(_O.ALTER))
-"""Permissions of APIs without an entry: the strictest."""
+"""Permissions of APIs without an entry, which are the strictest."""

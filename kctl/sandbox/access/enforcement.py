@@ -12,12 +12,12 @@ from kctl.sandbox.error_answers import error_answer, item_errors
 
 
 class Admission(NamedTuple):
-    """Result of admission.
+    """Allowed part of a request.
 
     Attributes:
-        request: the request for the handler; None if nothing is allowed.
+        request: the request for the handler. None if nothing is allowed.
         refusal: the response if nothing is allowed.
-        finish: completes the handler's response.
+        finish: adds errors for denied items to the handler's response, and hides what the client may not see.
     """
 
     request: Request | None
@@ -26,7 +26,7 @@ class Admission(NamedTuple):
 
 
 def admit(call: Call, request: Request) -> Admission:
-    """Return the allowed part of a request; without an authorizer, all of it."""
+    """Return the allowed part of a request. Without an authorizer, all of it is allowed."""
     if not call.cluster.authorizer.is_enabled:
         return Admission(request, None, _as_it_is)
     demand = DEMANDS.get(request.NAME, UNLISTED)
@@ -47,7 +47,6 @@ def admit(call: Call, request: Request) -> Admission:
 
 
 def _divide(call: Call, request: Request, demand: Demand) -> tuple[Request, list[Response]]:
-    """Return the request without denied items, and their error responses."""
     allowed: Any = request
     refusals: list[Response] = []
     for items in demand.items:

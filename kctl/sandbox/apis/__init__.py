@@ -14,9 +14,9 @@ HANDLERS: dict[int, Handler[Any]] = {
         (module.HANDLER for module in _MODULES if hasattr(module, "HANDLER")), key=lambda each: each.request.API_KEY
     )
 }
-"""Handlers by API key; ApiVersions lists exactly these."""
+"""Handlers by API key. ApiVersions lists exactly these."""
 FAIL_THEMSELVES = (fetch.HANDLER.request.API_KEY, produce.HANDLER.request.API_KEY)
-"""APIs whose handlers apply `Call.fails_with`: Fetch updates its session, and Produce may write records."""
+"""APIs whose handlers apply `Call.fails_with`, because Fetch updates its session and Produce may write records."""
 api_versions.offer(HANDLERS.values())
 
 __all__ = ["FAIL_THEMSELVES", "HANDLERS", "api_versions", "sasl_authenticate"]

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: adds partitions to a transaction; from version 4, for several transactions."""
+"""AddPartitionsToTxn: adds partitions to a transaction, or, from version 4, to several transactions."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transactions import (

@@ -1,4 +1,4 @@
-"""AlterClientQuotas: sets and removes quotas, all or none for each entity."""
+"""AlterClientQuotas: sets and removes the quotas of each entity, either all or none."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.client_quotas import (

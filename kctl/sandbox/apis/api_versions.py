@@ -29,7 +29,7 @@ def offer(handlers: Iterable[Handler[Any]]) -> None:
 
 
 def response(code: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
-    """Return the response; UNSUPPORTED_VERSION is sent as version 0 (KIP-511)."""
+    """Return the response. UNSUPPORTED_VERSION is sent as version 0 (KIP-511)."""
     return ApiVersionsResponse(error_code=code, api_keys=list(_offered))
 
 
@@ -41,12 +41,10 @@ def _answer(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
 
 
 def features_of(settings: ClusterSettings) -> tuple[tuple[str, int, int], ...]:
-    """Return the name, highest level, and current level of each feature."""
     return (("group.version", 1, settings.group_version), ("transaction.version", 2, settings.transaction_version))
 
 
 def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> None:
-    """Add supported features, and finalized ones above level 0 (KIP-584)."""
     features = features_of(settings)
     answer.supported_features = [
         SupportedFeatureKey(name=name, min_version=0, max_version=highest) for name, highest, _ in features
@@ -60,7 +58,7 @@ def _add_features(answer: ApiVersionsResponse, settings: ClusterSettings) -> Non
 
 
 def _is_software_word(text: str) -> bool:
-    """Return whether KIP-511 allows a text: letters and digits, dots and dashes only between them."""
+    """Return whether KIP-511 allows a text: letters and digits, with dots and dashes only between them."""
     return (
         bool(text)
         and text.isascii()

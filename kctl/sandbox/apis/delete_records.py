@@ -1,4 +1,4 @@
-"""DeleteRecords: raises the log start offset; -1 means the end of the log."""
+"""DeleteRecords: raises the log start offset. -1 means the end of the log."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (

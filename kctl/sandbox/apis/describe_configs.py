@@ -36,7 +36,7 @@ _SYNONYMS: dict[str, str | None] = {
     **dict.fromkeys(("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")),
     **dict.fromkeys(("remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable")),
 }
-"""Broker property with the default of each topic config. Others use `log.NAME`; None means no broker property."""
+"""Broker property with the default of each topic config, or None if there is none. Other configs use `log.NAME`."""
 _OWN_SOURCE = {Kind.TOPIC: _OF_TOPIC, Kind.GROUP: _OF_GROUP, Kind.CLIENT_METRICS: _OF_METRICS}
 
 
@@ -105,7 +105,6 @@ def _refusal(call: Call, kind: int, name: str) -> tuple[ErrorCode, str] | None:
 
 
 def _properties(call: Call, kind: Kind, name: str) -> Iterator[tuple[str, list[_Place]]]:
-    """Yield each property with its values by source, the effective value first."""
     configs = call.cluster.configs
     if kind is Kind.TOPIC:
         layers = [(call.cluster.topics[name].properties, _OF_TOPIC)]

@@ -1,4 +1,4 @@
-"""DescribeQuorum: all nodes are voters. Nodes with held metadata lag; the controller leads."""
+"""DescribeQuorum: all nodes are voters, and the controller leads. Nodes with held metadata lag."""
 
 from typing import TYPE_CHECKING
 

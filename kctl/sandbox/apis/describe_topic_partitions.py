@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: topics by name, in pages; a cursor has the start of the next page."""
+"""DescribeTopicPartitions: topics by name, in pages. A cursor has the start of the next page."""
 
 from collections.abc import Sequence
 

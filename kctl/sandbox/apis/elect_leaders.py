@@ -1,4 +1,4 @@
-"""ElectLeaders: elects the preferred leader, or, if there is no leader, any available replica."""
+"""ElectLeaders: elects the preferred replica, or in an unclean election any available replica if there is no leader."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.reassignments import (

@@ -1,4 +1,4 @@
-"""EndTxn: commits or aborts a transaction; from version 5, returns the next epoch (KIP-890)."""
+"""EndTxn: commits or aborts a transaction. From version 5, returns the next epoch (KIP-890)."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse

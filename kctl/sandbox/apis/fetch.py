@@ -37,7 +37,7 @@ class _Asked(NamedTuple):
     context: FetchContext
     present: list[Wanted]
     absent: list[Wanted]
-    """Partitions missing when the request arrived; they come last and do not complete the fetch."""
+    """Partitions missing when the request arrived. They come last in the response and do not complete the fetch."""
 
 
 class _Look(NamedTuple):

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: sets, deletes, and edits properties, all or none per resource."""
+"""IncrementalAlterConfigs: sets, deletes, and edits the properties of each resource, either all or none."""
 
 from kctl.client.protocol.api.configs import (
     AlterableConfig,

@@ -1,4 +1,4 @@
-"""ListOffsets: the earliest or latest offset, the first at or after a time, or the greatest timestamp's."""
+"""ListOffsets: the earliest or latest offset, the first at or after a time, or the offset of the greatest timestamp."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.partition_offsets import (
@@ -77,7 +77,7 @@ def _epoch(partition: Partition, timestamp: int, offset: int) -> int:
 
 
 def _look_up(log: PartitionLog, timestamp: int, end_offset: int) -> tuple[int, int]:
-    """Return an offset up to `end_offset` and its timestamp, or -1 for none."""
+    """Return an offset before `end_offset` and its timestamp, or -1 if there is none. LATEST returns `end_offset`."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.start_offset, -1
     if timestamp == LATEST:

@@ -1,4 +1,4 @@
-"""OffsetCommit: by members of either protocol, or by any client while the group has no members."""
+"""OffsetCommit: commits of members of either protocol, or of any client while the group has no members."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.committed_offsets import (
@@ -65,7 +65,6 @@ def _topic(
     topic: Topic | None,
     offsets: dict[tuple[str, int], CommittedOffset],
 ) -> OffsetCommitResponseTopic:
-    """Return the response for a topic, and add valid commits to `offsets`."""
     missing = ErrorCode.UNKNOWN_TOPIC_ID if call.version >= _TOPIC_IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     answers = []
     for partition in asked.partitions:

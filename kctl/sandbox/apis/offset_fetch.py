@@ -1,4 +1,4 @@
-"""OffsetFetch: committed offsets of one group; from version 8, of several; from version 10, by topic ID."""
+"""OffsetFetch: committed offsets of one group. From version 8, of several groups. From version 10, by topic ID."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -80,7 +80,7 @@ def _all_of(call: Call, group_id: str) -> list[tuple[str, list[int]]]:
 
 
 def _committed(call: Call, request: OffsetFetchRequest, group_id: str, topic: str, index: int) -> _Found:
-    """Return the committed offset, or an error if `require_stable` and a transaction may change it (KIP-447)."""
+    """Return the committed offset, or an error if a transaction may change it and `require_stable` is set (KIP-447)."""
     if request.require_stable and call.cluster.transactions.offsets.is_unstable(group_id, TopicPartition(topic, index)):
         return ErrorCode.UNSTABLE_OFFSET_COMMIT, _NOTHING
     return ErrorCode.NONE, call.cluster.groups.offsets.get(group_id, {}).get((topic, index), _NOTHING)

@@ -25,7 +25,7 @@ from kctl.sandbox.partition_append import ALL, append, check_request
 from kctl.sandbox.quotas import Quota
 
 _WRITTEN_ALL_THE_SAME = (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.REQUEST_TIMED_OUT)
-"""Errors after which the records are in the log: only replication is incomplete."""
+"""Errors after which the records are in the log, because only replication is incomplete."""
 _NAMES_LEADERS_FROM = 10
 _TOPIC_IDS_FROM = 13
 _ERRORS_SHOWN = 3
@@ -154,4 +154,4 @@ def _name_leaders(call: Call, response: ProduceResponse) -> None:
 
 
 HANDLER = Handler(ProduceRequest, 3, 13, _answer, advertised_from=0)
-"""Advertised from 0 as in Kafka 4: with a higher version, librdkafka assumes no support for compression (KIP-896)."""
+"""Advertised from version 0, as in Kafka 4. Otherwise librdkafka assumes no support for compression (KIP-896)."""

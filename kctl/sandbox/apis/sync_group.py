@@ -1,4 +1,4 @@
-"""SyncGroup: distributes the assignments of a classic group's leader. Other members' responses wait for them."""
+"""SyncGroup: distributes the assignments of a classic group's leader. Responses to other members wait for them."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.group_membership import SyncGroupRequest, SyncGroupResponse

@@ -94,7 +94,6 @@ def _partition(
     group_code: ErrorCode,
     offsets: dict[tuple[str, int], CommittedOffset],
 ) -> ErrorCode:
-    """Return the error of a partition, and add a valid commit to `offsets`."""
     cluster = call.cluster
     if cluster.partition(topic, asked.partition_index) is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,4 +1,4 @@
-"""UnregisterBroker: accepts any broker without effect; other IDs get an error."""
+"""UnregisterBroker: accepts any broker without effect. Other IDs get an error."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.cluster import UnregisterBrokerRequest, UnregisterBrokerResponse

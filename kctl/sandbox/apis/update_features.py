@@ -1,4 +1,4 @@
-"""UpdateFeatures: changes group.version and transaction.version, all or none. Source: KIP-584."""
+"""UpdateFeatures: changes group.version and transaction.version, either all or none. Source: KIP-584."""
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.cluster import (

@@ -1,4 +1,4 @@
 """Group coordinators: the classic protocol, the consumer protocol of KIP-848, and committed offsets.
 
-coordinator.py is the entry point. Responses that have to wait go through outbox.py.
+coordinator.py is the entry point. outbox.py sends responses that must wait.
 """

@@ -20,7 +20,7 @@ Assignment = dict[str, tuple[Slot, ...]]
 
 
 def range_assignor(situation: Situation) -> Assignment:
-    """Assign neighboring partitions; partition n of all topics tends to the same member."""
+    """Assign neighboring partitions of each topic. Partition n of all topics tends to go to the same member."""
     given: dict[str, list[Slot]] = {member: [] for member in sorted(situation.wants)}
     for topic_id, size in situation.sizes.items():
         members = [member for member in given if topic_id in situation.wants[member]]
@@ -33,7 +33,11 @@ def range_assignor(situation: Situation) -> Assignment:
 
 
 class _Shares:
-    """Partitions of each member, and the poorest member of each topic. `wants` has the topic IDs of members."""
+    """Partitions of each member, and the poorest member of each topic.
+
+    Args:
+        wants: topic IDs of each member.
+    """
 
     def __init__(self, wants: Mapping[str, tuple[bytes, ...]]) -> None:
         self.slots: dict[str, list[Slot]] = {member: [] for member in sorted(wants)}
@@ -54,7 +58,6 @@ class _Shares:
             heappush(self._takers[topic_id], (len(self.slots[rich]), rich))
 
     def poorest(self, topic_id: bytes) -> str | None:
-        """Return the subscriber with the fewest partitions, of several the lowest ID."""
         heap = self._takers.get(topic_id)
         while heap:
             count, member = heap[0]
@@ -68,7 +71,6 @@ class _Shares:
 
 
 def _keep(situation: Situation, shares: _Shares) -> list[Slot]:
-    """Keep the previous assignment as far as subscriptions allow. Return the rest."""
     unassigned: list[Slot] = []
     wanted = {member: frozenset(topics) for member, topics in situation.wants.items()}
     holders = {slot: member for member, slots in situation.target.items() for slot in slots}
@@ -94,7 +96,6 @@ def uniform_assignor(situation: Situation) -> Assignment:
 
 
 def _even_out(shares: _Shares) -> None:
-    """Move partitions until no single move makes two members more equal."""
     slots, has_moved = shares.slots, True
     while has_moved:
         has_moved = False

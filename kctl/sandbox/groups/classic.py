@@ -110,7 +110,6 @@ class ClassicGroup:
         self._rebalance.join(asker, member, is_new=True)
 
     def _take_over(self, asker: Asker, request: JoinGroupRequest, holder: ClassicMember, member_id: str) -> None:
-        """Replace a static member by a new process, with a rebalance only if the protocol changes."""
         member = holder.renamed(member_id)
         was_leader = self.roster.leader_id == holder.member_id
         self._rebalance.replace(holder, member)
@@ -124,10 +123,6 @@ class ClassicGroup:
         self._outbox.post(asker, self._takeover_response(asker.version, member, old_leader))
 
     def _takeover_response(self, version: int, member: ClassicMember, old_leader: str | None) -> JoinGroupResponse:
-        """Return the response to a static member that returns without a rebalance.
-
-        Args: old_leader: its former ID if it leads the group.
-        """
         response = self.roster.join_response(member)
         if old_leader is None:
             return response
@@ -141,7 +136,6 @@ class ClassicGroup:
     # --- SyncGroup, Heartbeat and LeaveGroup ------------------------------------------------------------------------
 
     def sync(self, asker: Asker, request: SyncGroupRequest) -> None:
-        """Respond with the member's assignment, after the leader has sent it."""
         member = self.roster.of_generation(request.member_id, request.group_instance_id, request.generation_id)
         self.roster.check_protocol(request)
         _check(self._rebalance.row.sync)
@@ -155,7 +149,6 @@ class ClassicGroup:
         _check(self._rebalance.row.heartbeat)
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members, by member ID or by group.instance.id alone."""
         codes = [self._leave_one(member_id, instance_id) for member_id, instance_id in leaving]
         if ErrorCode.NONE in codes:
             self._rebalance.after_removal()
@@ -182,7 +175,7 @@ class ClassicGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Raise Refused unless a client may commit offsets. A member's commit extends its session."""
+        """Raise Refused if a client may not commit offsets. A member's commit extends its session."""
         if claim.epoch < 0 and self.state is State.EMPTY:
             return
         if claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
@@ -203,7 +196,7 @@ class ClassicGroup:
     # --- migration between protocols ----------------------------------------------------------------------------------
 
     def dissolve(self) -> None:
-        """Make all waiting members rejoin as the group becomes a consumer group."""
+        """Make all waiting members rejoin, because the group becomes a consumer group."""
         self._turn_all_away(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def _turn_all_away(self, code: ErrorCode) -> None:
@@ -231,7 +224,6 @@ class ClassicGroup:
         return [(group_key(self.group_id), None)]
 
     def store_new(self) -> None:
-        """Write a new group without a generation to __consumer_offsets."""
         self._write(GroupMetadataValue())
 
     def unload(self) -> None:

@@ -82,7 +82,7 @@ class ClassicMembers(dict[str, ClassicMember]):
         return next((member for member in self.values() if member.instance_id == instance_id), None)
 
     def known(self, member_id: str, instance_id: str | None) -> ClassicMember:
-        """Return the member of a request, or raise Refused if unknown or replaced (KIP-345)."""
+        """Return the member of a request. Raise Refused if it is unknown or was replaced (KIP-345)."""
         if instance_id is not None:
             holder = self.static(instance_id)
             if holder is None:
@@ -94,12 +94,11 @@ class ClassicMembers(dict[str, ClassicMember]):
         return self[member_id]
 
     def common_protocols(self) -> list[str]:
-        """Return the protocols of all members, in the order of the first member."""
         offers = [member.protocols for member in self.values()]
         return [name for name in offers[0] if all(name in offer for offer in offers)] if offers else []
 
     def chosen_protocol(self) -> str:
-        """Return the common protocol that most members prefer, of several the first member's."""
+        """Return the common protocol that most members prefer. On a tie, the first member's order decides."""
         common = self.common_protocols()
         votes = dict.fromkeys(common, 0)
         for member in self.values():

@@ -43,20 +43,19 @@ class Rebalance:
     # --- membership ---------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, member: ClassicMember, *, is_new: bool = False) -> None:
-        """Hold a JoinGroup until the rebalance completes."""
         self._has_newcomer = self._has_newcomer or is_new
         member.join = asker
         self.start()
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member. Call `after_removal` after the last of several."""
+        """Remove a member. After the last of several, call `after_removal`."""
         self.turn_away(member, ErrorCode.UNKNOWN_MEMBER_ID)
         self._sessions.end(member)
         self._unsynced.pop(member.member_id, None)
         self._roster.remove(member)
 
     def after_removal(self) -> None:
-        """Start a rebalance, or complete the one in progress if possible."""
+        """Start a rebalance, or complete the current one if all members have joined."""
         if self.state is State.PREPARING:
             self.complete_if_all_joined()
         elif self.state is not State.EMPTY:
@@ -113,7 +112,6 @@ class Rebalance:
         return True
 
     def _complete_join(self) -> None:
-        """Begin the next generation with the joined and the static members."""
         self._timers.cancel("join")
         roster = self._roster
         for member in list(roster.members.values()):
@@ -130,7 +128,6 @@ class Rebalance:
             self._store()
 
     def _begin_generation(self) -> None:
-        """Respond to JoinGroup requests and wait for the leader's assignments."""
         self._move(Event.ALL_JOINED)
         roster = self._roster
         self._unsynced = dict.fromkeys(roster.members)

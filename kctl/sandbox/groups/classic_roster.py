@@ -27,7 +27,6 @@ class Roster:
         return copy
 
     def restore(self, stored: "Roster") -> None:
-        """Become a copy of `stored`, without waiting requests."""
         copies = [member.renamed(member.member_id) for member in stored.members.values()]
         self.members = ClassicMembers((member.member_id, member) for member in copies)
         self.generation, self.leader_id = stored.generation, stored.leader_id
@@ -36,7 +35,7 @@ class Roster:
     # --- checks of requests -------------------------------------------------------------------------------------------
 
     def accepts(self, request: JoinGroupRequest) -> bool:
-        """Return whether a request has the protocol type and a protocol of all members."""
+        """Return whether a request has the group's protocol type, and a protocol that all members support."""
         if not request.protocol_type or not request.protocols:
             return False
         if not self.members:
@@ -51,7 +50,7 @@ class Roster:
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def of_generation(self, member_id: str, instance_id: str | None, generation: int) -> ClassicMember:
-        """Return the member of a request, or raise Refused."""
+        """Return the member of a request. Raise Refused if the member or its generation is unknown."""
         member = self.members.known(member_id, instance_id)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
@@ -60,14 +59,14 @@ class Roster:
     # --- membership ---------------------------------------------------------------------------------------------------
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
-        """Add a member. The first one becomes leader and sets the protocol type."""
+        """Add a member. The first member becomes the leader and sets the protocol type."""
         if not self.members:
             self.protocol_type = protocol_type
         self.members[member.member_id] = member
         self.leader_id = self.leader_id or member.member_id
 
     def remove(self, member: ClassicMember) -> None:
-        """Remove a member; the oldest one left succeeds a removed leader."""
+        """Remove a member. The oldest remaining member succeeds a removed leader."""
         del self.members[member.member_id]
         if self.leader_id == member.member_id:
             self.leader_id = next(iter(self.members), None)
@@ -79,7 +78,7 @@ class Roster:
             self.leader_id = member.member_id
 
     def choose_leader(self) -> bool:
-        """Ensure that the leader has joined. Return False if no member has."""
+        """Ensure that the leader has joined. Return False if no member has joined."""
         joined = [member.member_id for member in self.members.values() if member.join is not None]
         if joined and self.leader_id not in joined:
             self.leader_id = joined[0]
@@ -96,7 +95,7 @@ class Roster:
     # --- responses and records ----------------------------------------------------------------------------------------
 
     def join_response(self, member: ClassicMember, *, is_complete: bool = False) -> JoinGroupResponse:
-        """Return the response to a JoinGroup; the leader of a new generation receives all members."""
+        """Return the response to a JoinGroup. The leader of a new generation gets all members."""
         leads = is_complete and member.member_id == self.leader_id
         return JoinGroupResponse(
             generation_id=self.generation,

@@ -9,7 +9,7 @@ from kctl.sandbox.groups.classic_member import ClassicMember
 from kctl.sandbox.groups.timers import GroupTimers
 
 NEW_MEMBER_MS = 300_000
-"""Maximum wait of a new member's JoinGroup, in ms: its client may have disappeared."""
+"""Maximum wait of a new member's JoinGroup, in ms, because its client may have disappeared."""
 
 
 class Sessions:
@@ -31,7 +31,7 @@ class Sessions:
         self._cancel(member_id)
 
     def begin(self, member: ClassicMember) -> None:
-        """Start the session of a new member, which waits for its first generation."""
+        """Start the session of a new member. It lasts NEW_MEMBER_MS until the first generation."""
         self._start(member.member_id, NEW_MEMBER_MS, self._on_silence)
 
     def renew(self, member: ClassicMember) -> None:

@@ -7,13 +7,13 @@ from kctl.client.broker_errors import ErrorCode
 
 
 class State(Enum):
-    """State of a group; the value is Kafka's name."""
+    """State of a group. The value is Kafka's name."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
     """Members have to rejoin."""
     COMPLETING = "CompletingRebalance"
-    """All members joined; the leader's assignments are missing."""
+    """All members have joined, and the leader has not sent the assignments yet."""
     STABLE = "Stable"
 
 

@@ -89,7 +89,8 @@ class ConsumerGroup:
     ) -> ConsumerGroupHeartbeatResponse:
         """Return the response to a heartbeat that `check_heartbeat` accepted.
 
-        Args: may_describe: returns whether the client may describe a topic.
+        Args:
+            may_describe: returns whether the client may describe a topic.
         """
         if request.member_epoch in (LEAVE, LEAVE_STATIC):
             return self._leave(request)
@@ -148,7 +149,6 @@ class ConsumerGroup:
         return next((member for member in self.members.values() if member.instance_id == instance_id), None)
 
     def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Replace a static member that left temporarily by a new process."""
         if holder.progress.epoch != LEAVE_STATIC:
             text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
             text += f" instance id is owned by member {holder.member_id}."
@@ -204,7 +204,6 @@ class ConsumerGroup:
     # --- leaving and timeouts -----------------------------------------------------------------------------------------
 
     def leave(self, leaving: Sequence[tuple[str, str | None]]) -> list[ErrorCode]:
-        """Remove members for LeaveGroup."""
         codes = []
         next_epoch = self.epoch + 1
         for member_id, instance_id in leaving:
@@ -272,7 +271,6 @@ class ConsumerGroup:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Raise Refused unless a client may commit offsets."""
         if claim.epoch < 0 and self.is_empty:
             return
         if claim.is_transactional and claim.epoch < 0 and not claim.member_id and claim.instance_id is None:
@@ -294,7 +292,7 @@ class ConsumerGroup:
             raise Refused(ErrorCode.ILLEGAL_GENERATION) from None
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Raise Refused unless a client may fetch offsets: only members need an epoch."""
+        """Raise Refused if a client may not fetch offsets. Only members need an epoch."""
         if member_id is None and epoch < 0:
             return
         member = self.members.get(member_id or "")
@@ -308,7 +306,6 @@ class ConsumerGroup:
     # --- records ------------------------------------------------------------------------------------------------------
 
     def store(self) -> None:
-        """Write the changes of the group to __consumer_offsets."""
         if self.is_dissolved:
             return
         now = snapshot(self, self._topics)

@@ -13,7 +13,7 @@ JOIN, LEAVE, LEAVE_STATIC = 0, -1, -2
 """Member epochs of requests to join and leave."""
 _CLIENT_MAKES_ID_FROM = 1
 _SHOWN_CHARS = 200
-"""Shown length of an invalid regular expression."""
+"""Number of characters shown of an invalid regular expression."""
 MayDescribe = Callable[[str], bool]
 
 
@@ -90,7 +90,9 @@ class ConsumerMember:
         self.progress = progress
 
     def stay(self, progress: MemberProgress) -> None:
-        """Keep the assignment, as of epoch 0, while a static member is away."""
+        """Set the progress of a static member that is away or was replaced. Its partitions count as assigned in epoch
+        0.
+        """
         self.epochs = dict.fromkeys(progress.assigned, 0)
         self.progress = progress
 

@@ -81,7 +81,7 @@ class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible_fro
 
 
 class _Metadata(NamedTuple):
-    """Subscription of a member; `session_timeout_ms` is None for the consumer protocol."""
+    """Subscription of a member. `session_timeout_ms` is None for the consumer protocol."""
 
     instance_id: str | None
     rack_id: str | None
@@ -103,7 +103,6 @@ class _Current(NamedTuple):
 
 
 def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
-    """Return the state of a group in `topics` of the cluster."""
     members = group.members
     wishes = {one.subscription: one for one in members.values()}
     read = {wish: group.topics_of(one) for wish, one in wishes.items()}
@@ -121,7 +120,7 @@ def snapshot(group: "ConsumerGroup", topics: "Mapping[str, Topic]") -> Snapshot:
 
 
 def _hash(topics: "Mapping[str, Topic]") -> int:
-    """Return a hash of topic metadata, 0 without topics. Differs: Kafka uses another hash."""
+    """Return a hash of topic metadata, or 0 without topics. Kafka uses another hash."""
     text = repr([(name, topic.topic_id, len(topic.partitions)) for name, topic in topics.items()])
     digest = blake2b(text.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True) if topics else 0

@@ -93,7 +93,7 @@ class Groups:
                 self._load(group_id)
 
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
-        """Fail all requests of a group with one of `TROUBLES`; None ends this."""
+        """Fail all requests of a group with one of `TROUBLES`. None stops the errors."""
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         if code is None and group_id not in self._troubles:
@@ -131,7 +131,6 @@ class Groups:
         return code
 
     def check(self, group_id: str, node: "ClusterNode", *, may_be_nameless: bool = False) -> None:
-        """Raise Refused unless `node` serves the group and the ID is valid."""
         is_nameless = not group_id and not may_be_nameless
         code = ErrorCode.INVALID_GROUP_ID if is_nameless else self.error(group_id, node)
         if code is not ErrorCode.NONE:
@@ -159,7 +158,8 @@ class Groups:
     def classic(self, group_id: str, *, create: bool) -> ClassicGroup | ClassicSide:
         """Return the classic group, or the classic side of a consumer group with members.
 
-        Args: create: create a group, or convert an empty consumer group.
+        Args:
+            create: create a missing group, or convert an empty consumer group. If False, raise Refused.
         """
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
@@ -177,7 +177,11 @@ class Groups:
         return made
 
     def consumer(self, group_id: str, *, create: bool) -> ConsumerGroup:
-        """Return the consumer group. Args: create: create a group, or convert a classic group."""
+        """Return the consumer group.
+
+        Args:
+            create: create a missing group, or convert another group. If False, raise Refused.
+        """
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return group
@@ -287,7 +291,7 @@ class Groups:
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def check_commit(self, group_id: str, claim: Claim) -> None:
-        """Raise Refused unless a client may commit offsets. The first commit creates a group."""
+        """Raise Refused if a client may not commit offsets. The first commit creates a group."""
         group = self._groups.get(group_id)
         if group is None:
             if claim.epoch >= 0:
@@ -297,20 +301,18 @@ class Groups:
         group.check_commit(claim)
 
     def commit(self, group_id: str, offsets: Mapping[tuple[str, int], CommittedOffset]) -> None:
-        """Store offsets by topic and partition, and write records."""
         if offsets:
             self.topic.committed(group_id, offsets)
         for (topic, index), committed in offsets.items():
             self.keep(group_id, topic, index, committed, self.next_write())
 
     def forget(self, group_id: str, offsets: Sequence[tuple[str, int]]) -> None:
-        """Delete offsets by topic and partition, and write tombstones of the existing ones."""
         committed = self.offsets.get(group_id, {})
         there = [one for one in offsets if committed.pop(one, None) is not None]
         self.topic.gone(group_id, there)
 
     def keep(self, group_id: str, topic: str, index: int, committed: CommittedOffset, number: int) -> None:
-        """Store an offset whose record is written, unless one with a greater `number` is stored."""
+        """Store an offset whose record is written, unless an offset with a greater `number` is stored."""
         if self._written.get((group_id, topic, index), 0) > number:
             return
         self._written[group_id, topic, index] = number
@@ -321,7 +323,7 @@ class Groups:
         return self._writes
 
     def check_fetch(self, group_id: str, member_id: str | None, epoch: int) -> None:
-        """Raise Refused unless a client may fetch offsets. Unknown groups accept every client."""
+        """Raise Refused if a client may not fetch offsets. Unknown groups accept every client."""
         group = self._groups.get(group_id)
         if group is not None:
             group.check_fetch(member_id, epoch)

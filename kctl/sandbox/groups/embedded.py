@@ -40,7 +40,7 @@ def subscription(metadata: bytes) -> ConsumerProtocolSubscription:
 
 
 def slots_named(partitions: Iterable[object], topics: Topics) -> tuple[Slot, ...]:
-    """Return the partitions of structs with `topic` and `partitions`, except of unknown topics."""
+    """Return the partitions of JoinGroup or SyncGroup data by topic ID. Leaves out unknown topics."""
     found = []
     for one in partitions:
         topic = topics.get(one.topic)  # type: ignore[attr-defined]  # both messages have a struct of their own
@@ -59,7 +59,7 @@ def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
 
 
 def assignment_bytes(slots: Iterable[Slot], topics: Topics, metadata: bytes) -> bytes:
-    """Return an assignment in the version of the member's `metadata`."""
+    """Return an encoded assignment in the version that the member's `metadata` has."""
     names = {topic.topic_id: topic.name for topic in topics.values()}
     first, last = ConsumerProtocolAssignment.VALID_VERSIONS
     version = min(max(struct.unpack_from(">h", metadata)[0], first), last)

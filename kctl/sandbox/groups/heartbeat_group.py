@@ -1,6 +1,6 @@
 """Common part of share and streams groups. Source: KIP-932, KIP-1071.
 
-Differs: members get their new assignment with the next heartbeat, without waiting for other members.
+Unlike in Kafka, members get their new assignment with the next heartbeat, without waiting for other members.
 """
 
 from typing import Generic, TypeVar
@@ -15,7 +15,11 @@ JOIN, LEAVE = 0, -1
 
 
 class HeartbeatMember:
-    """Member; `epoch` is the group epoch that it last received."""
+    """Member of a share or streams group.
+
+    Attributes:
+        epoch: group epoch that the member last received.
+    """
 
     def __init__(self, member_id: str, client_id: str) -> None:
         self.member_id = member_id
@@ -48,7 +52,7 @@ class HeartbeatGroup(Generic[M]):
         return "Empty" if self.is_empty else "Stable"
 
     def member_of(self, member_id: str, epoch: int) -> M:
-        """Return a member, or raise Refused."""
+        """Return a member. Raise Refused if it is unknown or has a later epoch."""
         member = self.members.get(member_id)
         if member is None:
             text = f"Member {member_id} is not a member of group {self.group_id}."
@@ -78,13 +82,13 @@ class HeartbeatGroup(Generic[M]):
         return set()
 
     def tombstones(self) -> list[Pair]:
-        """Return nothing: the groups are not written to __consumer_offsets."""
+        """Return nothing, because these groups are not written to __consumer_offsets."""
         return []
 
     # --- checks -------------------------------------------------------------------------------------------------------
 
     def check_commit(self, claim: Claim) -> None:
-        """Raise Refused unless the client is a member in the current epoch, or the group is empty."""
+        """Raise Refused if the group has members and the client is none of them, or has another epoch."""
         if claim.epoch < 0 and self.is_empty:
             return
         member = self.members.get(claim.member_id)
@@ -94,7 +98,7 @@ class HeartbeatGroup(Generic[M]):
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
     def check_fetch(self, member_id: str | None, epoch: int) -> None:
-        """Raise Refused unless a client may fetch offsets: only members need an epoch."""
+        """Raise Refused if a client may not fetch offsets. Only members need an epoch."""
         if member_id is None and epoch < 0:
             return
         if self.member_of(member_id or "", epoch).epoch != epoch:

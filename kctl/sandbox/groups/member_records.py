@@ -39,11 +39,13 @@ class Snapshot(NamedTuple):
     """State of a group as in its records.
 
     Attributes:
-        epoch: group epoch and further values of its record; None if not written.
+        epoch: group epoch and further values of its record. None if not written.
         target_epoch: epoch of the target assignment, or None.
-        is_assigned: whether an assignor computed the target, so that its time is known.
-        members, targets, currents: subscription, target and current assignment by member ID.
+        members: subscriptions by member ID.
+        targets: target assignments by member ID.
+        currents: current assignments by member ID.
         others: topics by regular expression.
+        is_assigned: whether an assignor computed the target, so that its time is known.
     """
 
     epoch: Hashable = None

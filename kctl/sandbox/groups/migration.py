@@ -89,7 +89,7 @@ class ClassicSide:
     # --- JoinGroup --------------------------------------------------------------------------------------------------
 
     def join(self, asker: Asker, request: JoinGroupRequest) -> None:
-        """Respond immediately: the coordinator assigns without waiting for members."""
+        """Respond immediately, because the coordinator assigns without waiting for members."""
         try:
             self._join(asker, request)
         except Refused as refusal:
@@ -178,7 +178,7 @@ class ClassicSide:
         self._outbox.post(asker, response)
 
     def heartbeat(self, request: HeartbeatRequest) -> None:
-        """Extend the session of a member, or raise Refused if it has to rejoin."""
+        """Extend the session of a member. Raise Refused if it must rejoin."""
         member = self._known(request.member_id, request.group_instance_id, request.generation_id)
         self._group.expect_heartbeat(member)
         if self._has_to_join(member):

@@ -12,7 +12,7 @@ _COMMIT, _GROUP = 1, 2
 _COMMIT_VERSION, _GROUP_VERSION = 4, 3
 
 Pair = tuple[bytes, bytes | None]
-"""Key and value of a record; None is a tombstone."""
+"""Key and value of a record. The value None is a tombstone."""
 
 
 class OffsetCommitKey(Message, versions=(0, 0), flexible_from=NEVER):

@@ -12,12 +12,17 @@ class CommittedOffset(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """Membership in the fields of a commit."""
+    """Membership that a client claims in the fields of a commit.
+
+    Attributes:
+        version: version of the request.
+        slots: partitions of the commit.
+    """
 
     member_id: str
     instance_id: str | None
     epoch: int
-    """Generation of a classic group or epoch of a member; negative without membership."""
+    """Generation of a classic group, or epoch of a member. Negative without membership."""
     version: int
     slots: tuple[Slot, ...]
     is_transactional: bool = False

@@ -1,6 +1,6 @@
 """Topic __consumer_offsets: the partition of each group, and the records of coordinators.
 
-Only clients read the records, not the groups. Share and streams groups write offsets only.
+The sandbox writes the records for clients and never reads them. Share and streams groups write offsets only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ class OffsetsTopic:
         self._cluster = cluster
 
     def index_of(self, group_id: str) -> int:
-        """Return the partition of a group: Java's string hash of its ID, as in Kafka."""
+        """Return the partition of a group, from Java's string hash of its ID, as in Kafka."""
         code = 0
         data = group_id.encode("utf-16-be", "surrogatepass")
         for at in range(0, len(data), 2):
@@ -64,14 +64,14 @@ class OffsetsTopic:
         )
 
     def move(self, group_id: str, node_id: int) -> bool:
-        """Move the leader of a group's partition. Return False without the topic."""
+        """Move the leader of a group's partition. Return False if the topic does not exist."""
         log = self._log(self.index_of(group_id))
         if log is not None:
             self._cluster.move_leader(OFFSETS_TOPIC, self.index_of(group_id), node_id, log.end_offset)
         return log is not None
 
     def leader_of(self, index: int) -> int | None:
-        """Return the leader of a partition, possibly `NO_LEADER`; None without the topic."""
+        """Return the leader of a partition, possibly `NO_LEADER`, or None if the topic does not exist."""
         partition = self._cluster.partition(OFFSETS_TOPIC, index)
         return None if partition is None else partition.leader_id
 
@@ -105,7 +105,7 @@ class OffsetsTopic:
             self._write(group_id, find(layout, group_id, before, now, wall_ms))
 
     def gone(self, group_id: str, offsets: Sequence[tuple[str, int]], group: Sequence[Pair] = ()) -> None:
-        """Write tombstones of offsets and, with `group`, of the group."""
+        """Write tombstones of offsets, and the records `group`, which are tombstones of the group."""
         if self._log(self.index_of(group_id)) is not None:
             self._write(group_id, [*((commit_key(group_id, *one), None) for one in offsets), *group])
 

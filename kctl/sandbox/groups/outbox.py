@@ -26,7 +26,7 @@ class Asker(NamedTuple):
     version: int
     """Version of the request."""
     answer: Callable[[Any], None]
-    """Sends the response; called once."""
+    """Function that sends the response. Called once."""
 
 
 class Outbox:

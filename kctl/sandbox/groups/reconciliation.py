@@ -1,7 +1,7 @@
 """Reconciliation of a consumer group member with its target assignment. Source: KIP-848.
 
-Members revoke before they get the target epoch, and get partitions only after their release, so no partition has two
-owners.
+Members revoke partitions before they get the target epoch. They get partitions only after others have released them, so
+no partition has two owners.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -46,7 +46,7 @@ class MemberProgress(NamedTuple):
     epoch: int = 0
     assigned: tuple[Slot, ...] = ()
     revoking: tuple[Slot, ...] = ()
-    """Partitions to revoke, still in use."""
+    """Partitions that the member must revoke and still uses."""
 
     def owns(self, slot: Slot) -> bool:
         return slot in self.assigned or slot in self.revoking

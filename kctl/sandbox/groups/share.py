@@ -1,6 +1,7 @@
 """Share group: its members and start offsets. Source: KIP-932.
 
-Members get all partitions of their topics. Without record delivery, only admin requests change start offsets.
+Members get all partitions of their topics. The sandbox delivers no records, so only admin requests change start
+offsets.
 """
 
 from typing import NamedTuple
@@ -80,5 +81,5 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
         return {name for member in self.members.values() for name in member.topic_names}
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
-        """Raise Refused: share groups have no commits."""
+        """Raise Refused, because share groups have no commits."""
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")

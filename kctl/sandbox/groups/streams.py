@@ -16,7 +16,7 @@ from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.surroundings import Surroundings
 
 Tasks = dict[str, list[int]]
-"""Partition numbers by subtopology."""
+"""Dict from subtopology to partition numbers."""
 
 
 class StreamsMember(HeartbeatMember):
@@ -74,7 +74,6 @@ class StreamsGroup(HeartbeatGroup[StreamsMember]):
         return tasks
 
     def subscribed_topics(self) -> set[str]:
-        """Return the source topics, unless the group is empty."""
         if self.is_empty or self.topology is None:
             return set()
         return {name for part in self.topology.subtopologies for name in part.source_topics}

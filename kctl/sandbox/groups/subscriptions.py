@@ -8,7 +8,7 @@ from kctl.client.protocol.api.consumer_protocol_subscription import ConsumerProt
 
 
 def subscribed_topics(metadata: bytes) -> list[str]:
-    """Return the topics of a consumer's metadata; empty for invalid metadata, as in Kafka."""
+    """Return the topics of a consumer's metadata. As in Kafka, invalid metadata has no topics."""
     if len(metadata) < 2:
         return []
     (version,) = struct.unpack_from(">h", metadata)

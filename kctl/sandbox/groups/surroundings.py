@@ -23,8 +23,8 @@ class Surroundings(NamedTuple):
     timers: GroupTimers
     outbox: Outbox
     new_uuid: Callable[[], bytes]
-    """Returns 16 unique, reproducible bytes."""
+    """Function that returns 16 unique, reproducible bytes."""
     store: Callable[[GroupMetadataValue], None]
-    """Writes the state of a classic group."""
+    """Function that writes the state of a classic group."""
     store_changes: Callable[[Layout, Snapshot, Snapshot], None]
-    """Writes the changes of another kind of group."""
+    """Function that writes the changes of another kind of group."""

@@ -1,6 +1,6 @@
 """Transactions of a cluster: their coordinators, timeouts, and markers.
 
-If a coordinator moves, the next node continues with the markers.
+If a coordinator moves, the new coordinator continues to write the markers.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,7 +62,9 @@ class Transactions:
         self._load(transactional_id)
 
     def trouble(self, transactional_id: str, code: ErrorCode | None) -> None:
-        """Fail requests of a transactional ID with one of `TROUBLES`, otherwise ValueError; None ends this."""
+        """Fail requests of a transactional ID with one of `TROUBLES`. None stops the errors. Raise ValueError for other
+        codes.
+        """
         if code is not None and code not in TROUBLES:
             raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
         self._unload(transactional_id)
@@ -94,7 +96,6 @@ class Transactions:
         return code if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else ErrorCode.NONE
 
     def check(self, transactional_id: str, node: "ClusterNode") -> None:
-        """Raise Refused unless `node` serves the transactional ID."""
         code = self._troubles.get(transactional_id, ErrorCode.NONE)
         if code is ErrorCode.NONE and self.node_of(transactional_id) is not node:
             code = ErrorCode.NOT_COORDINATOR
@@ -219,7 +220,7 @@ class Transactions:
             self._markers[transactional_id].hold()
 
     def lose_markers(self, transactional_id: str) -> None:
-        """Complete the next transaction without markers, so that it hangs on its partitions."""
+        """Complete the next transaction without markers, so that it stays open in its partitions."""
         self._losing[transactional_id] = None
 
     def release_markers(self, transactional_id: str) -> None:

@@ -1,6 +1,6 @@
 """Group offsets of open transactions, which are invisible until commit.
 
-Epochs and open transactions belong to a partition of __consumer_offsets, which groups share.
+Producer epochs and open transactions belong to a partition of __consumer_offsets (`home`), which groups share.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,12 +34,11 @@ class GroupOffsets:
         return TopicPartition(OFFSETS_TOPIC, self._groups.topic.index_of(group_id))
 
     def has_open(self, home: TopicPartition, producer: ProducerIdentity) -> bool:
-        """Return whether an open transaction of the producer, in this epoch, has offsets in a partition."""
+        """Return whether an open transaction of the producer, in this epoch, has offsets in the partition `home`."""
         key = home, producer.producer_id
         return key in self._open and self._epochs[key] == producer.epoch
 
     def check(self, home: TopicPartition, producer: ProducerIdentity) -> None:
-        """Raise Refused if a newer epoch of the producer has written."""
         if producer.epoch < self._epochs.get((home, producer.producer_id), -1):
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
 
@@ -75,6 +74,10 @@ class GroupOffsets:
         )
 
     def forget(self, is_gone: Callable[[str, str], bool]) -> None:
-        """Drop the offsets of deleted groups and topics; `is_gone` gets the group ID and the topic."""
+        """Drop the offsets of deleted groups and topics.
+
+        Args:
+            is_gone: function of the group ID and the topic.
+        """
         for key, written in self._open.items():
             self._open[key] = [one for one in written if not is_gone(one.group_id, one.partition.topic)]

@@ -1,6 +1,6 @@
 """Markers that end a prepared transaction in each of its partitions, as soon as the partition has a leader.
 
-A marker is complete when all in-sync replicas have it, and written again if lost before with its leader.
+A marker is complete when all in-sync replicas have it. If it is lost before with its leader, it is written again.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Markers:
         coordinator_epoch: int,
         are_delayed: bool = False,
     ) -> None:
-        """Start. If `are_delayed`, each `write_next` allows one more marker."""
+        """Start to write. If `are_delayed`, each `write_next` allows one more marker."""
         self._cluster = cluster
         self._offsets = offsets
         self._producer = producer

@@ -18,7 +18,7 @@ EPOCH_PER_TRANSACTION = 2
 
 
 class State(Enum):
-    """State of a transaction; the value is Kafka's name."""
+    """State of a transaction. The value is Kafka's name."""
 
     EMPTY = "Empty"
     ONGOING = "Ongoing"
@@ -75,7 +75,7 @@ class Transaction:
         """Assign the transactional ID to a producer in a new epoch, which fences the previous one.
 
         Args:
-            expected: identity that a continuing producer believes to have; None for a new producer.
+            expected: identity that a continuing producer believes to have. None for a new producer.
             new_producer_id: returns a new ID, used if no epochs are left.
         """
         if expected is not None and not self._is_known(expected):
@@ -128,7 +128,7 @@ class Transaction:
         return is_begun
 
     def verify(self, claimed: ProducerIdentity, partition: TopicPartition) -> None:
-        """Check that a partition is part of the transaction; otherwise raise TRANSACTION_ABORTABLE."""
+        """Raise TRANSACTION_ABORTABLE if a partition is not part of the open transaction."""
         self._check_holder(claimed)
         if self.state is not State.ONGOING or partition not in self.partitions:
             raise Refused(ErrorCode.TRANSACTION_ABORTABLE)
@@ -144,7 +144,7 @@ class Transaction:
         wall_ms: int,
         new_producer_id: Callable[[], int],
     ) -> ProducerIdentity:
-        """Prepare to commit or abort. Return the holder of the transactional ID afterward.
+        """Prepare to commit or abort. Return the identity for the producer's next transaction.
 
         Args:
             has_own_epoch: whether the producer uses KIP-890, so that the next transaction has a new epoch.

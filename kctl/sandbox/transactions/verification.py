@@ -1,6 +1,6 @@
 """Check with the transaction coordinator before an append, and errors for each version of producers. Source: KIP-890.
 
-Producers of transaction version 1 add partitions before they write; version 2 adds them with the first batch.
+Producers of transaction version 1 add partitions before they write. With version 2, the first batch adds them.
 """
 
 from enum import Enum
@@ -25,7 +25,7 @@ class Speaks(Enum):
     """Transaction protocol of a producer, from the version of its request."""
 
     OLD_ERRORS = 0
-    """Without TRANSACTION_ABORTABLE."""
+    """The producer does not know TRANSACTION_ABORTABLE."""
     ABORTABLE_ERRORS = 1
     ADDING = 2
     """The leader adds the partition."""
@@ -34,7 +34,7 @@ class Speaks(Enum):
 def add_or_verify(
     cluster: "Cluster", transactional_id: str, producer: ProducerIdentity, partition: TopicPartition, speaks: Speaks
 ) -> None:
-    """Check that a partition is part of a producer's transaction; for `Speaks.ADDING`, add it."""
+    """Check that a partition is part of a producer's transaction. For `Speaks.ADDING`, add it."""
     transactions = cluster.transactions
     try:
         if cluster.transactions.node_of(transactional_id).faults.is_frozen:
@@ -57,6 +57,6 @@ def _as_read_by_a_leader(code: ErrorCode, speaks: Speaks) -> ErrorCode:
 
 
 def for_a_producer(code: ErrorCode, speaks: Speaks) -> ErrorCode:
-    """Return the error code for Produce; errors that older producers do not retry become NOT_ENOUGH_REPLICAS."""
+    """Return the error code for Produce. Errors that older producers do not retry become NOT_ENOUGH_REPLICAS."""
     is_hidden = code in _UNREACHABLE or (code is ErrorCode.CONCURRENT_TRANSACTIONS and speaks is not Speaks.ADDING)
     return ErrorCode.NOT_ENOUGH_REPLICAS if is_hidden else code

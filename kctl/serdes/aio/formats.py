@@ -16,16 +16,22 @@ class AsyncSerde(Protocol[T]):
     """Format of keys or values of type T, whose methods are coroutines. Not called for null."""
 
     async def serialize(self, value: T, topic: str) -> bytes:
-        """Return the bytes of a value for a topic. Raises: EncodeError: the value does not fit."""
+        """Return the bytes of a value for a topic.
+
+        Raises: EncodeError: the value does not fit.
+        """
         ...
 
     async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> T:
-        """Return the value of bytes. Raises: DecodeError: the bytes do not have this format."""
+        """Return the value of bytes.
+
+        Raises: DecodeError: the bytes do not have this format.
+        """
         ...
 
 
 class AsyncMapped(Generic[T]):
-    """Format whose values are converted by two functions; as `Mapped`, over a format that may wait."""
+    """Format whose values are converted by two functions, as in `Mapped`, over a format that may wait."""
 
     def __init__(self, serde: AsyncSerde[Any], load: Callable[[Any], T], dump: Callable[[T], Any]) -> None:
         self._serde = serde
@@ -44,7 +50,7 @@ class AsyncMapped(Generic[T]):
 
 
 def check_serde(serde: Serde[T] | AsyncSerde[T]) -> None:
-    """Raise TypeError for a format that would block the event loop."""
+    """Raise TypeError if a format would block the event loop."""
     below: object = serde
     while isinstance(below, Mapped):
         below = below._serde

@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 class _SchemaRequests:
-    """Requests of one registry: one at a time, and one for all tasks that need one schema."""
+    """Requests of one registry, one at a time. Tasks that need the same schema share one request."""
 
     def __init__(self) -> None:
         self._turn: asyncio.Lock | None = None
@@ -35,7 +35,7 @@ class _SchemaRequests:
             return await run(call)
 
     async def load(self, schema: Hashable, call: Callable[[], object]) -> None:
-        """Fetch a schema, or wait for the task that does; the fetch continues if this task is cancelled."""
+        """Fetch a schema, or wait for another task that does. The fetch continues if this task is cancelled."""
         self._check_loop()
         loading = self._loads.get(schema)
         if loading is None:
@@ -50,7 +50,6 @@ class _SchemaRequests:
             raise
 
     async def end_loads(self) -> None:
-        """Cancel all fetches, and wait for their end."""
         self._check_loop()
         loads = list(self._loads.values())
         for loading in loads:
@@ -68,7 +67,7 @@ class _SchemaRequests:
 
 
 class AsyncRegistrySerde:
-    """Format of JSON values with a schema ID; waits only for schemas that were not used before."""
+    """Format of JSON values with a schema ID. Waits only for schemas that were not used before."""
 
     def __init__(self, encoder: Encoder, decoder: Decoder, requests: _SchemaRequests) -> None:
         self._encoder = encoder
@@ -76,7 +75,10 @@ class AsyncRegistrySerde:
         self._requests = requests
 
     async def serialize(self, value: Any, topic: str) -> bytes:
-        """Return the bytes of a value. Raises: EncodeError; KafkaError: from the registry."""
+        """Return the bytes of a value.
+
+        Raises: EncodeError; KafkaError: the registry failed a request.
+        """
         encode = partial(self._encoder.encode_value, value, topic)
         try:
             return encode()
@@ -85,7 +87,10 @@ class AsyncRegistrySerde:
         return await self._after_load(encode)
 
     async def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> Any:  # noqa: ARG002
-        """Return the value of bytes. Raises: DecodeError; KafkaError: from the registry."""
+        """Return the value of bytes.
+
+        Raises: DecodeError; KafkaError: the registry failed a request.
+        """
         decode = partial(self._decoder.decode, data, headers)
         try:
             decoded = decode()
@@ -132,8 +137,11 @@ class AsyncRegistry:
     """Schema registry for coroutines, and formats with its schemas.
 
     Tasks of one event loop may share it.
-    Args: config: as for `Registry`.
-    Attributes: client: requests to the registry, such as `await client.subjects()`.
+
+    Args:
+        config: as for `Registry`.
+    Attributes:
+        client: requests to the registry, such as `await client.subjects()`.
     Raises: ConfigError: the URL is missing, or a property is unknown or malformed.
     """
 
@@ -152,13 +160,13 @@ class AsyncRegistry:
     def protobuf(
         self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False
     ) -> AsyncRegistrySerde:
-        """Return the format for Protobuf; see `avro`."""
+        """Return the format for Protobuf. Arguments are as for `avro`."""
         return self._serde(Form.PROTOBUF, PROTOBUF, schema, subject, is_key=is_key)
 
     def json_schema(
         self, schema: str | None = None, *, subject: str = "topic", is_key: bool = False
     ) -> AsyncRegistrySerde:
-        """Return the format for JSON Schema; see `avro`. Checks written values."""
+        """Return the format for JSON Schema, which checks written values. Arguments are as for `avro`."""
         return self._serde(Form.JSON_SCHEMA, JSON, schema, subject, is_key=is_key)
 
     def _serde(
@@ -168,7 +176,7 @@ class AsyncRegistry:
         return AsyncRegistrySerde(*made, self._requests)
 
     async def close(self) -> None:
-        """Close the connections to the registry; tasks that wait for a schema get IllegalStateError."""
+        """Close the connections to the registry. Tasks that wait for a schema get IllegalStateError."""
         try:
             await self._requests.end_loads()
         finally:

@@ -22,8 +22,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 C = TypeVar("C", AsyncConsumer, AsyncProducer)
 OnAsyncError = Callable[[ConsumerRecord, RecordDecodeError], object]
-"""Function or coroutine function for records that cannot be decoded. If it raises, the consumer retries the record;
-otherwise it continues."""
+"""Function or coroutine function for records that cannot be decoded. If it raises, the consumer retries the record.
+Otherwise it continues.
+"""
 
 
 class _Typed(Generic[C]):
@@ -43,12 +44,12 @@ class _Typed(Generic[C]):
 class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
     """Consumer for coroutines that decodes records.
 
-    Use `client` to subscribe, commit, seek, and pause. A call cancelled while it decodes returns no record and commits
-    none: the next call returns them. Leaving the `async with` block closes the consumer.
+    Use `client` to subscribe, commit, seek, and pause. A call that is cancelled while it decodes neither returns nor
+    commits records. The next call returns them. Leaving the `async with` block closes the consumer.
     Args:
         client: the consumer.
         key, value: the formats. Null keys and values are None.
-        on_error: handler of records that cannot be decoded; None raises the error.
+        on_error: handler of records that cannot be decoded. None raises the error.
     Raises: TypeError: a format blocks the event loop.
     """
 
@@ -68,12 +69,13 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
         self._on_error = on_error
 
     async def poll(self, timeout: Timeout = None) -> list[TypedRecord[K, V]]:
-        """Return the next decoded records; see `AsyncConsumer.poll`.
+        """Return the next decoded records, as `AsyncConsumer.poll` does.
 
         If a record cannot be decoded, the records before it are returned first. The next poll raises the error and
-        stays at the record; seek to skip it. A fetch of schemas may exceed the timeout.
-        Raises: RecordDecodeError: a record cannot be decoded, and there is no handler. KafkaError: the registry does
-            not respond, or as `AsyncConsumer.poll`.
+        stays at the record. Seek to skip it. A fetch of schemas may exceed the timeout.
+        Raises:
+            RecordDecodeError: a record cannot be decoded, and there is no handler.
+            KafkaError: the registry does not respond, or as `AsyncConsumer.poll`.
         """
         timer = self.client._client._timer(timeout)
         while True:
@@ -84,9 +86,10 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
                 return found
 
     async def _decoded_records(self, result: PollResult) -> list[TypedRecord[K, V]]:
-        """Return the records before the first that cannot be decoded, which are counted as returned.
+        """Return the records before the first one that cannot be decoded, and count them as returned.
 
-        Without any, that record is handled. Fewer records if a call reads or changes the positions in the meantime.
+        If the first record cannot be decoded, handle it. Returns fewer records if a call reads or changes the positions
+        in the meantime.
         """
         found: list[TypedRecord[K, V]] = []
         for record in result.records:
@@ -101,7 +104,7 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
         return found[: self.client._give(result, len(found))] if found else []  # no await from here to the caller
 
     async def __aiter__(self) -> AsyncIterator[TypedRecord[K, V]]:
-        """Yield decoded records without end, as the loop over an `AsyncConsumer`. Raises: see `poll`."""
+        """Yield decoded records without end, as the loop over an `AsyncConsumer` does. Raises: as `poll`."""
         while self.client._is_open:
             result = await self.client._take(math.inf)
             if result is None:
@@ -120,7 +123,8 @@ class AsyncTypedConsumer(_Typed[AsyncConsumer], Generic[K, V]):
                     break
 
     async def _handle(self, result: PollResult, record: ConsumerRecord, error: Exception) -> None:
-        """Pass the next record of a result, which cannot be decoded, to the handler, or raise the error.
+        """Pass the next record of a result, which cannot be decoded, to the handler. Without a handler, raise the
+        error.
 
         The position moves past the record when the handler ends, even if the handler commits.
         """
@@ -183,7 +187,7 @@ class _Turns:
 
 
 class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
-    """Producer for coroutines that encodes records; any number of tasks may share it.
+    """Producer for coroutines that encodes records. Any number of tasks may share it.
 
     Records of one topic are accepted in the order of the calls, even while schemas are fetched. A call cancelled before
     its record was accepted sends nothing. Use `client` to flush and for transactions. Leaving the `async with` block
@@ -211,10 +215,11 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
         headers: GivenHeaders | None = (),
         timestamp_ms: int | datetime | None = None,
     ) -> SendFuture:
-        """Return the future of a record after it was accepted; see `AsyncProducer.enqueue`.
+        """Return the future of a record after it was accepted, as `AsyncProducer.enqueue` does.
 
-        Raises: EncodeError: key or value does not fit its format. KafkaError: from the registry, or as
-            `AsyncProducer.enqueue`.
+        Raises:
+            EncodeError: key or value does not fit its format.
+            KafkaError: the registry failed a request, or as `AsyncProducer.enqueue`.
         """
         turn = self._turns.take(topic)
         try:
@@ -234,7 +239,8 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
         headers: GivenHeaders | None = (),
         timestamp_ms: int | datetime | None = None,
     ) -> RecordMetadata:
-        """Send a record and return its place after it was acknowledged; see `AsyncProducer.send`.
+        """Send a record, and return its topic, partition, and offset when it is acknowledged, as `AsyncProducer.send`
+        does.
 
         Raises: as `enqueue`, or KafkaError: reason why the record was not delivered.
         """
@@ -242,10 +248,10 @@ class AsyncTypedProducer(_Typed[AsyncProducer], Generic[K, V]):
 
 
 class AsyncDeadLetters:
-    """Handler that sends records to a dead letter topic; as `DeadLetters`, for coroutines.
+    """Handler that sends records to a dead letter topic, as `DeadLetters` does, for coroutines.
 
     Args:
-        producer: sends the records; is not closed.
+        producer: sends the records, and is not closed.
         topic: the dead letter topic.
     """
 

@@ -23,7 +23,7 @@ from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, place
 
 CLOCK_MS = 30_000
-"""Minimum clock difference to report, in ms: both times are not measured at the same moment."""
+"""Minimum clock difference to report, in ms, because both times are not measured at the same moment."""
 BEHIND_MS = 30_000
 PAUSE_MS = 100
 """Minimum sum of pauses to report, in ms."""
@@ -38,7 +38,7 @@ _ENLARGE = (
     "enlarge the disk, or move replicas to other brokers. List replicas with: kctl brokers log-dirs {broker} --replicas"
 )
 LEAST_SKEWED = 20
-"""Minimum average of partitions for each broker: with fewer, leaders are never evenly distributed."""
+"""Minimum average of partitions for each broker. With fewer, leaders are never evenly distributed."""
 
 
 def brokers(looks: Looks) -> Iterator[Finding]:
@@ -153,7 +153,6 @@ def _throttle_left(kind: str, name: str, where: str, found: dict[str, str]) -> F
 
 
 def _stale(looks: Looks) -> Iterator[Finding]:
-    """Yield brokers with older epochs than the first look: they may learn of epochs late."""
     if looks.before is None:
         return
     first = looks.before
@@ -197,7 +196,6 @@ def _stale(looks: Looks) -> Iterator[Finding]:
 
 
 def _controllers(look: Look) -> Iterator[Finding]:
-    """Yield a finding if brokers respond, and get no response from the controller."""
     timeouts = [gap.error for gap in look.gaps if gap.request == "DescribeQuorum"]
     timeout = next((each for each in timeouts if isinstance(each, KafkaTimeoutError)), None)
     alive = [node_id for node_id in look.responding if node_id not in look.silent]
@@ -318,7 +316,7 @@ def _filling(looks: Looks, node_id: int, found: LogDir) -> Finding:
 
 
 def _retention(look: Look, topic: str, sizes: list[int]) -> int | None:
-    """Return the retention.bytes that halves a topic on a disk; None if that would delete nothing, or other records."""
+    """Return the retention.bytes that halves a topic on a disk, or None if retention.bytes cannot do this."""
     configs = look.topic_configs.get(topic, {})
     names = ("cleanup.policy", "segment.bytes", "retention.bytes")
     policy, *others = (configs[name].value if name in configs else "" for name in names)

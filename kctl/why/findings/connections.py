@@ -24,7 +24,7 @@ NOT_PROBED = {
     "idle-dropped": "the probe does not wait for idle connections",
     "idle-closed": "the probe does not wait for idle connections",
 }
-"""Probe findings that are not reported here, with the reason."""
+"""Dict from a probe finding that is not reported here to the reason."""
 _CERTIFICATES = ("certificate-expired", "certificate-expiring", "certificate-name", "certificate-untrusted")
 """Findings about the cause of a failed handshake."""
 _BY_ERROR = {
@@ -41,7 +41,7 @@ NO_HINT = "check this listener of the broker, and the broker log"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:
-    """Yield probe findings; for brokers that have another finding, only those about certificates."""
+    """Yield probe findings. For brokers that have another finding, yield only those about certificates."""
     look = looks.now
     targets = {str(report.target): report.target for report in look.probed.reports}
     named = _places_with_findings(look)
@@ -67,7 +67,6 @@ def _places_with_findings(look: Look) -> set[tuple[str, int]]:
 
 
 def _has_quorum(look: Look) -> bool:
-    """Return whether brokers support DescribeQuorum, for which another finding exists."""
     return not any(
         gap.request == "DescribeQuorum" and isinstance(gap.error, UnsupportedVersionError) for gap in look.gaps
     )

@@ -17,7 +17,7 @@ STORM_EPOCHS = 3
 LOOP_IDS = 3
 """Number of member IDs of a static member between two looks that a restart does not explain."""
 MOST_NAMED = 3
-"""Most members that a rebalance storm names."""
+"""Maximum number of members in a finding about a rebalance storm."""
 _UNSETTLED = frozenset({"PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"})
 
 
@@ -83,7 +83,9 @@ def _is_unsettled(description: GroupDescription) -> bool:
 
 
 def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_waiting: bool) -> str:
-    """Return the likely timeout: old member IDs are still present, or gone, when new ones exist."""
+    """Return the likely cause of new member IDs. If the old ones are still present, it is another timeout than if they
+    left.
+    """
     left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:

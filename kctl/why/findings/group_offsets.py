@@ -158,7 +158,7 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
 def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
     """Yield offsets that went back although the log still has the old offset.
 
-    Jumps ahead are not reported: skipping records looks like fast reading.
+    Ignores jumps ahead, because skipping records cannot be distinguished from fast reading.
     """
     both = looks.both(group_id)
     if both is None:
@@ -244,7 +244,7 @@ def _unread(looks: Looks, group: GroupLook) -> dict[TopicPartition, int]:
 
 
 def _uncommitted(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Finding]:
-    """Yield a finding only for groups without members: a member may be about to commit."""
+    """Yield a finding for a group without members. If it has members, a member may be about to commit."""
     found = {} if group.description.members else _unread(looks, group)
     if found:
         worst, where = worst_of(found)

@@ -30,9 +30,9 @@ SKIP = "kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {
 LARGE_BYTES, LARGE_FACTOR = 100_000, 10
 """Minimum size of a large record, and minimum ratio to the records before it."""
 SLOW_SHARE = 2
-"""A group is slow if it commits less than this fraction of the arriving records..."""
+"""Divisor. A group is slow if it commits less than this fraction of the arriving records, and has much lag."""
 SLOW_LAG_MS = 30_000
-"""...and its lag exceeds the records that arrive in this time, in ms."""
+"""Minimum lag of a slow group, as the time in ms in which as many records arrive."""
 HOT_SHARE, HOT_FACTOR = 0.5, 2
 """Minimum share of the arriving records of a hot partition, and minimum ratio to the mean of all partitions."""
 IDLE_MS = 3_600_000
@@ -126,10 +126,7 @@ def _has_moved(looks: Looks, group_id: str, tp: TopicPartition) -> bool:
 def _poison(
     looks: Looks, group_id: str, member: MemberDescription, partitions: list[TopicPartition], *, has_others: bool
 ) -> Finding | None:
-    """Return the finding for an unreadable record of a member, or for a record that differs from previous ones.
-
-    A different record counts only if the member makes progress on other partitions.
-    """
+    """Return the finding for an unreadable record of a member, or for a record that differs from previous ones."""
     group = looks.now.groups[group_id]
     reasons: dict[TopicPartition, str] = {}
     for tp, at in _offsets(group, partitions).items():
@@ -282,7 +279,6 @@ def _hot_partition(looks: Looks, partitions: list[TopicPartition]) -> TopicParti
 def _fix_of_slow(
     looks: Looks, group: GroupLook, topic: str, partitions: list[TopicPartition], consumers: int
 ) -> dict[str, Value]:
-    """Return what the sentence adds about a hot partition, and the fix: more consumers do not always help."""
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = (

@@ -1,6 +1,6 @@
 """Findings about quotas that slow down groups, by the client IDs of members.
 
-Users of members are unknown, so quotas of specific users are ignored.
+Ignores quotas of specific users, because the users of members are unknown.
 """
 
 import shlex

@@ -24,7 +24,7 @@ _OLD = {
     ),
     "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
 }
-"""Config values, or their prefixes, that exclude some clients, with the reason."""
+"""Dict from config to values, or prefixes of values, that exclude some clients, with the reason."""
 _ABSENT = {
     "not registered": "start {brokers}",
     "fenced": "start {brokers}, or restore the network to the controllers",
@@ -55,7 +55,7 @@ def partitions(looks: Looks) -> Iterator[Finding]:
 
 
 def _records_lost(looks: Looks) -> Iterator[Finding]:
-    """Yield lost records: all in-sync replicas have the records below the high watermark of the first look."""
+    """Yield records of the first look that are lost: its leader epoch now ends below its high watermark."""
     if looks.before is None:
         return
     leaders, led = looks.now.partitions, looks.before.partitions
@@ -98,7 +98,6 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
 
 
 def _not_compacted(look: Look) -> Iterator[Finding]:
-    """Yield logs with repeated keys in their oldest records, where compaction leaves each key once."""
     by_topic: dict[str, list[TopicPartition]] = {}
     known = look.partitions if look.old_keys else {}
     for tp, old in look.old_keys.items():
@@ -159,7 +158,6 @@ def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
 
 
 def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
-    """Return the reason, and the fix for the replicas that may lead without loss."""
     states = _replica_states(look, info)
     *first, last = [f"{brokers_text(of)} ({state})" for state, of in states.items()] or ["unknown brokers"]
     places = f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
@@ -293,7 +291,7 @@ def _evidence_of_dates(tp: TopicPartition, info: PartitionInfo) -> list[Evidence
 
 
 def _fix_of_future(tp: TopicPartition, leader: PartitionInfo | None) -> str:
-    """Return the fix: a limit rejects dates of clients, not of brokers."""
+    """Return the fix. A limit rejects timestamps that clients set, and not those that brokers set."""
     if leader is None:
         return fill_command(_LIMIT, {"topic": tp.topic})
     replicas = brokers_text(leader.replicas)

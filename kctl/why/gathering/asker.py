@@ -1,4 +1,4 @@
-"""Asker: sends requests one after the other within a shared timeout, and records gaps for missing responses.
+"""Asker: sends requests one after another within a shared timeout, and records gaps for missing responses.
 
 Brokers that did not respond get no further requests in this look.
 """
@@ -33,11 +33,11 @@ MOST_STEP_MS, STEPS = 10_000, 6
 LEAST_STEP_MS = 50
 """Minimum remaining time to send a request, in ms."""
 MOST_READ = 10
-"""Maximum partitions to read records from."""
+"""Maximum number of partitions to read records from."""
 MOST_TURNS = 3
-"""Maximum offsets to read in one partition."""
+"""Maximum number of offsets to read in one partition."""
 PATIENCE_S = 2
-"""Wait for other brokers after the first response while a broker is silent, in s."""
+"""Time in s to wait for other brokers after the first response, while a broker is silent."""
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
 """Errors of objects that were deleted after they were listed."""
 READY = "ready"
@@ -47,7 +47,7 @@ BUDGET_SPENT = "the request budget is used up (--max-requests)"
 
 
 def share_s(timer: Timer) -> float:
-    """Return the time for the next request in s, which leaves time for others."""
+    """Return the timeout of the next request in s, which leaves time for later requests."""
     timer.update()
     most_ms = max(MOST_STEP_MS, timer.timeout_ms // STEPS)
     return min(timer.remaining_ms // SHARE, most_ms) / 1000
@@ -69,18 +69,17 @@ class Asker:
 
     @property
     def alive(self) -> list[int]:
-        """Brokers that are not silent."""
         return [node.node_id for node in self.nodes if node.node_id not in self.silent]
 
     def share_s(self) -> float:
         return share_s(self.timer)
 
     def partial_s(self) -> float | None:
-        """Return the wait for other brokers in s after the first response; None if none is silent."""
+        """Return the wait in s for other brokers after the first response, or None if no broker is silent."""
         return PATIENCE_S if self.silent else None
 
     def can_ask(self, request: str, of: str) -> bool:
-        """Return whether time and budget are left for a request; otherwise, record a gap."""
+        """Return whether time and budget are left for a request. If not, record a gap."""
         has_requests = self.admin.has_requests_left
         if has_requests and self.share_s() * 1000 >= LEAST_STEP_MS:
             return True
@@ -88,7 +87,7 @@ class Asker:
         return False
 
     def ask(self, request: str, of: str, call: Callable[[float], V]) -> V | None:
-        """Return the result of a call, which gets its timeout in s; if it fails, record a gap and return None."""
+        """Return the result of `call(timeout_s)`. If it fails, record a gap and return None."""
         if not self.can_ask(request, of):
             return None
         try:
@@ -110,7 +109,8 @@ class Asker:
     ) -> dict[K, V]:
         """Return the successful items, and record a gap for each kind of error.
 
-        Args: selected: items that the user specified.
+        Args:
+            selected: items that the user specified.
         Raises: KafkaError: a selected item does not exist, or may not be described.
         """
         results = self.ask(request, of, call)
@@ -137,7 +137,11 @@ class Asker:
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
     ) -> "dict[TopicPartition, V | KafkaError]":
-        """Return records at offsets, of the first partitions, or the errors of damaged batches."""
+        """Return records at offsets, or the errors of damaged batches. Other errors become gaps.
+
+        Args:
+            most: maximum number of partitions to read. The first ones are read.
+        """
         wanted = dict(sorted(offsets.items())[:most])
         results = self.ask("Fetch", of, lambda s: call(wanted, timeout=s)) if wanted else None
         if results is None:
@@ -181,8 +185,8 @@ class Asker:
     def unanswered(self, node_id: int, request: str, error: KafkaError) -> None:
         """Record that a broker did not respond.
 
-        If the broker sent anything in this look, this is a gap. Otherwise it is silent for the rest of the look: a
-        finding, or a gap if it had little time.
+        If the broker sent anything in this look, this is a gap. Otherwise the broker is silent for the rest of the
+        look, which is a finding, or a gap if the wait was short.
         """
         if isinstance(error, KafkaTimeoutError) and self.admin.has_heard(node_id, self._began_at_ms):
             reason = f"no {request} response within {self._limit(error)}"
@@ -235,7 +239,7 @@ _PHASES = {
     "apiversions": "it accepted the connection but sent no ApiVersions response",
     "sasl": "it accepted the connection but authentication did not finish",
 }
-"""Missing response by connection phase."""
+"""Dict from connection phase to the response that is missing."""
 
 
 def _cause(error: KafkaError) -> KafkaError | None:

@@ -29,7 +29,7 @@ def with_brokers(asker: Asker, look: Look) -> Look:
 
 
 def _log_dirs(asker: Asker, look: Look) -> dict[int, list[LogDir]]:
-    """Return the log directories, reduced to needed sizes: there may be 600,000 replicas."""
+    """Return the log directories. Drop sizes that no finding needs, because there may be 600,000 replicas."""
     alive = asker.alive
     compacted = look.compacted_topics
     found: dict[int, list[LogDir]] = {}
@@ -45,7 +45,6 @@ def _describe_log_dirs(admin: Admin, broker_ids: Sequence[int], timeout_s: float
 
 
 def _reduced(found: LogDir, compacted: Collection[str]) -> LogDir:
-    """Return a directory with the sizes of compacted topics, or of all topics if its disk is filling."""
     if is_filling(found):
         return found
     return found._replace(replica_bytes={tp: size for tp, size in found.replica_bytes.items() if tp.topic in compacted})

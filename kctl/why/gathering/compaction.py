@@ -9,7 +9,7 @@ from kctl.why.gathering.asker import MOST_READ, Asker
 from kctl.why.look import Look, OldKeys
 
 OLD_MS = 3_600_000
-"""Time after which the log cleaner has failed, in ms; it checks every 15 s."""
+"""Time in ms after which the log cleaner has certainly failed, because it checks every 15 s."""
 LEAST_SEGMENTS = 2
 """Minimum size in segments, so that one is not active: active segments are never compacted."""
 SURE_SHARE = 2
@@ -48,7 +48,6 @@ def with_old_keys(asker: Asker, look: Look) -> Look:
 
 
 def _compacted(look: Look, tp: TopicPartition, size_bytes: int) -> _Compacted | None:
-    """Return how a partition should be compacted; None if it should not, or is too small."""
     configs = look.topic_configs.get(tp.topic, {})
     policy, segment, ratio, lag = (configs.get(name) for name in _NAMES)
     if policy is None or "compact" not in policy.value or segment is None or ratio is None or lag is None:

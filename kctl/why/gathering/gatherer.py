@@ -1,7 +1,7 @@
 """Gatherer: reads a `Look` with read-only requests, in a fixed order.
 
-Metadata of each broker comes first: it shows silent brokers, for which later requests do not wait. Requests to each
-broker come last: a large cluster may leave no time for them.
+Metadata of each broker comes first. It shows silent brokers, for which later requests do not wait. Requests to each
+broker come last, because a large cluster may leave no time for them.
 """
 
 from kctl.client.admin import Admin
@@ -31,7 +31,7 @@ from kctl.why.throttles import Throttles
 RESERVE, RESERVE_EACH = 15, 15
 """Requests to keep for the part after the groups: in total, and for each broker."""
 MOST_ASKED = 1_000
-"""Maximum brokers to send requests to; more are a gap."""
+"""Maximum number of brokers that get requests. Further brokers are a gap."""
 _READ_ONCE = frozenset({"DescribeClientQuotas", "DescribeConfigs", "ListPartitionReassignments"})
 
 
@@ -39,7 +39,7 @@ class Gatherer:
     """Reader of looks.
 
     Args:
-        admin: client whose calls are bounded by `timer`.
+        admin: client whose calls are limited by `timer`.
         timer: time for all looks.
         throttles: counts the throttle events of `admin`.
         is_repeated: whether a second look needs half of the budget.
@@ -67,7 +67,7 @@ class Gatherer:
 
         Args:
             before: earlier look to compare with. Supplies configs, quotas, and sampled keys.
-            is_renewed: read these again.
+            is_renewed: read configs, quotas, and sampled keys again.
         Raises: KafkaError: no broker responds, or a selected group or topic does not exist.
         """
         asker, selection = self._asker, self._selection
@@ -105,7 +105,6 @@ class Gatherer:
         )
 
     def glimpses(self, look: Look, apart_ms: int) -> Glimpses:
-        """Return the taker of glimpses between a look and the next one."""
         return Glimpses(self._asker, look, apart_ms)
 
     def _reserve(self, *, is_first: bool) -> int:

@@ -1,6 +1,6 @@
 """Glimpses: states of groups, their members, and transactions, read a few times between two looks.
 
-Clients cannot read the generation of a classic group, but rebalances replace members or show a state.
+Clients cannot read the generation of a classic group, but rebalances replace members or change the state.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,10 @@ BUDGET_SHARE = 3
 
 
 class Glimpses:
-    """Taker of glimpses at the groups of a look with members, and at its transactional.ids.
+    """Reader of glimpses. Reads the groups of a look that have members, and its transactional.ids.
 
-    Args: apart_ms: time until the next look.
+    Args:
+        apart_ms: time until the next look.
     """
 
     def __init__(self, asker: Asker, look: Look, apart_ms: int) -> None:
@@ -40,7 +41,7 @@ class Glimpses:
         return not (self._groups or self._ids) or self._left <= 0 or len(self.taken) == MOST_GLIMPSES
 
     def take(self, until_ms: int) -> None:
-        """Take one glimpse before `until_ms`; the last one if a broker does not respond in time."""
+        """Read one glimpse before `until_ms`. If a broker does not respond in time, it is the last one."""
         asker = self._asker
         sent_before = asker.admin.requests_sent
         glimpse: Glimpse | None = Glimpse(asker.clock.wall_ms(), {})

@@ -12,12 +12,16 @@ from kctl.why.look import Gap, GroupLook
 FIRST_GROUPS, MORE_GROUPS = 100, 10
 """Number of groups in the first call for offsets, which estimates the cost, and growth factor of later calls."""
 MOST_REQUESTS_EACH = 2
-"""Requests for each group if coordinators support only one group in a request."""
+"""Number of requests for each group if coordinators support only one group in a request."""
 NO_OFFSETS = "no committed offsets, or permission Describe on its topics is missing"
 
 
 def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:
-    """Return the selected groups, or all groups. Args: reserve: requests of the budget to keep."""
+    """Return the selected groups, or all groups.
+
+    Args:
+        reserve: number of requests of the budget to keep.
+    """
     names = _names(asker) if selected is None else list(selected)
     if not names:
         return {}
@@ -84,5 +88,4 @@ def _with_offsets(asker: Asker, described: dict[str, GroupDescription]) -> dict[
 
 
 def _may_lack_offsets(group: GroupDescription) -> bool:
-    """Return whether a group can exist without offsets, so that brokers have probably hidden none."""
     return bool(group.members) or group.type == "share"

@@ -25,12 +25,12 @@ NEIGHBOURS = 3
 MOST_LEADERS = 20
 """Number of leaders that report offsets in parallel."""
 MOST_AGES = 1_000
-"""Maximum partitions to read a record from, if ages of next records are requested."""
+"""Maximum number of partitions to read a record from, if ages of next records are requested."""
 
 MOST_MARKERS = 100
-"""Maximum lag that may consist of transaction markers only: a larger lag has records."""
+"""Maximum lag that may consist only of transaction markers. A larger lag has records."""
 MOST_TAILS = 200
-"""Maximum partitions to read the end of."""
+"""Maximum number of partitions whose end is read."""
 
 
 def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
@@ -106,7 +106,9 @@ def with_markers(asker: Asker, look: Look) -> Look:
 
 
 def _next_to_read(look: Look) -> Iterator[tuple[TopicPartition, int]]:
-    """Yield the next offset of each group; 0 without commits and members."""
+    """Yield the next offset of each group in each partition. For uncommitted partitions of a group without members, it
+    is 0.
+    """
     for group in look.groups.values():
         for tp, committed in group.committed.items():
             if committed is not None:

@@ -15,13 +15,13 @@ from kctl.why.look import ConfigValue, Gap, Look
 
 OFFSETS_TOPIC = "__consumer_offsets"
 MOST_VIEWS = 8
-"""Number of brokers that report topics in parallel: with 200,000 partitions, each response has 9 MB."""
+"""Number of brokers that report topics in parallel. With 200,000 partitions, each response has 9 MB."""
 MOST_DOUBTED = 100
-"""Maximum topics with an error that are read from further brokers."""
+"""Maximum number of topics with an error that are read from further brokers."""
 MOST_NAMED = 50_000
-"""Maximum topics to read, because members may subscribe to any number of names; more are a gap."""
+"""Maximum number of topics to read, because members may subscribe to any number of names. Further topics are a gap."""
 MOST_LEADERLESS = 100
-"""Maximum topics without leader to read eligible leaders for."""
+"""Maximum number of topics without leader for which eligible leaders are read."""
 TOPIC_CONFIGS = frozenset(
     {
         "cleanup.policy",
@@ -50,7 +50,7 @@ BROKER_CONFIGS = frozenset(
 
 
 def with_views(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add the brokers that respond and, to compare looks, the leaders reported by each broker.
+    """Add the brokers that respond. To compare looks, also add the leaders that each broker reports.
 
     Brokers that were silent in an earlier look get another request, with a timeout of `PATIENCE_S`.
     Raises: KafkaError: the metadata request of the client itself is rejected.
@@ -87,7 +87,7 @@ def _compared_topics(selection: Selection, before: Look | None) -> list[str] | N
 
 
 class Leaders:
-    """Leaders reported by brokers: the newest ones, and outdated reports."""
+    """Leaders that brokers report: the newest ones, and outdated reports."""
 
     def __init__(self, before: Look | None) -> None:
         self.newest: dict[TopicPartition, PartitionInfo] = {}
@@ -135,7 +135,10 @@ def _views(
 
 
 def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
-    """Add the selected topics and the topics of groups. Raises: KafkaError: a selected topic does not exist."""
+    """Add the selected topics and the topics of groups.
+
+    Raises: KafkaError: a selected topic does not exist.
+    """
     if selection.topics is None:
         listed = asker.ask(
             "Metadata", "all topics", lambda s: asker.admin.list_topics(include_internal=True, timeout=s)
@@ -170,7 +173,7 @@ def _lacks_coordinator(gap: Gap) -> bool:
 def _newest(
     leaders: Mapping[TopicPartition, PartitionInfo], topics: Mapping[str, Mapping[int, PartitionInfo]]
 ) -> dict[str, Mapping[int, PartitionInfo]]:
-    """Return the partitions with the newest leaders: the broker that reported the topics may be outdated."""
+    """Return the partitions with the newest leaders, because the broker that reported the topics may be outdated."""
     newest = {name: dict(partitions) for name, partitions in topics.items()}
     for tp, info in leaders.items():
         partitions = newest.get(tp.topic, {})
@@ -203,14 +206,14 @@ def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:
-    """Add eligible leaders of topics with a partition without leader; brokers before 4.0 have none."""
+    """Add eligible leaders of topics that have a partition without leader. Brokers before 4.0 have none."""
     topics = sorted({tp.topic for tp, info in look.partitions.items() if info.leader_id < 0})[:MOST_LEADERLESS]
     found = asker.quietly(lambda: asker.admin.eligible_leaders(topics, timeout=asker.share_s())) if topics else None
     return look if found is None else look._replace(eligible=found.done)
 
 
 def with_configs(asker: Asker, look: Look, selection: Selection, before: Look | None) -> Look:
-    """Add configs and, if a throttle is set, ongoing reassignments; copy them from `before` if given."""
+    """Add configs and, if a throttle is set, ongoing reassignments. If `before` is given, copy them from it."""
     if before is not None:
         return look._replace(
             topic_configs=before.topic_configs, broker_configs=before.broker_configs, moving=before.moving

@@ -6,7 +6,7 @@ from kctl.why.gathering.offsets import held_back
 from kctl.why.look import Look
 
 MOST_TRANSACTIONS = 200
-"""Maximum transactional.ids to describe."""
+"""Maximum number of transactional.ids to describe."""
 
 
 def with_open_transactions(asker: Asker, look: Look) -> Look:

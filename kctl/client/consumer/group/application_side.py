@@ -47,20 +47,23 @@ class RebalanceListener:
     """
 
     def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle partitions about to be revoked; their offsets can still be committed."""
+        """Handle partitions that will be revoked. Their offsets can still be committed."""
 
     def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle the end of a rebalance with these new partitions; a seek sets their position."""
+        """Handle the end of a rebalance with these new partitions. To set a position, call seek here."""
 
     def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Handle partitions that others may already read: no commits. Calls `on_partitions_revoked` by default."""
+        """Handle partitions that other members may already read. They cannot be committed. Calls
+        `on_partitions_revoked`.
+        """
         self.on_partitions_revoked(topic_partitions)
 
 
 class ListenerContinues(BaseException):
-    """Raised in a poll by a listener that still runs: the next poll repeats the call with the same list.
+    """Raised in a poll by a listener that still runs. The next poll repeats the call with the same list.
 
-    Attributes: cause: exception that ended the poll.
+    Attributes:
+        cause: exception that ended the poll.
     """
 
     def __init__(self, cause: BaseException) -> None:
@@ -79,7 +82,7 @@ class GroupSide:
 
     Attributes:
         subscribed: current subscription, or None.
-        metadata: member id and generation. A lost identity stays: the group rejects commits of records read with it.
+        metadata: member id and generation. Kept after a loss, so that the group rejects commits of earlier records.
         topic_ids: ids of assigned topics, if the group assigns by id.
         waiting: reason of a missing assignment, or None.
     """
@@ -178,7 +181,7 @@ class GroupSide:
     # --- inside poll ------------------------------------------------------------------------------------------------
 
     def poll_began(self) -> None:
-        """Report the start of a poll; immediately without partitions: the group may wait."""
+        """Report the start of a poll. Without partitions, report it immediately, because the group may wait."""
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -193,7 +196,7 @@ class GroupSide:
     def advance(self) -> None:
         """Do the work of a poll: assignment changes, callbacks, due automatic commits.
 
-        Raises: the error for which the group rejects this member; exceptions of listener and callbacks.
+        Raises: the error with which the group rejects this member, and exceptions of the listener and of callbacks.
         """
         if self._failure is not None:
             error, self._failure = self._failure, None
@@ -209,11 +212,10 @@ class GroupSide:
 
     @property
     def next_deadline_at_ms(self) -> int:
-        """Instant at which `advance` has work even without an event."""
+        """Time at which `advance` has work even without an event."""
         return self._auto_commit_at_ms
 
     def _apply(self, change: AssignmentChanged) -> None:
-        """Apply a change; after an exception, the next poll continues with its step."""
         update = self._update
         if update is None or update.change is not change:
             update = self._update = self._update_for(change)
@@ -273,13 +275,18 @@ class GroupSide:
         }
 
     def store(self, offsets: Offsets) -> None:
-        """Store offsets, all or none. Raises: IllegalStateError: a partition is not assigned."""
+        """Store offsets, either all of them or none.
+
+        Raises: IllegalStateError: a partition is not assigned.
+        """
         states = {tp: self._subscription.state(tp) for tp in offsets}
         for tp, state in states.items():
             state.stored = offsets[tp]
 
     def to_commit(self, topic_partitions: Sequence[TopicPartition] | None = None) -> Offsets:
-        """Return the offsets of a commit without offsets."""
+        """Return the offsets for a commit without arguments: positions, or stored offsets with
+        enable.auto.offset.store=false.
+        """
         if self._config.enable_auto_offset_store:
             return self.positions(topic_partitions)
         asked = self._subscription.assignment if topic_partitions is None else topic_partitions
@@ -287,7 +294,7 @@ class GroupSide:
         return {tp: offset for tp, offset in stored.items() if offset is not None}
 
     def _replace_stored(self, offsets: Offsets) -> None:
-        """Update stored offsets: a later automatic commit must not go back."""
+        """Replace stored offsets by committed ones, so that a later automatic commit does not go back."""
         for tp in offsets:
             if tp in self._subscription and self._subscription.state(tp).stored is not None:
                 self._subscription.state(tp).stored = offsets[tp]
@@ -360,9 +367,9 @@ class GroupSide:
         self.callbacks.on_commit_done(event)
 
     def _on_change(self, change: AssignmentChanged) -> None:
-        """Keep the change for the next poll; confirm it if its subscription has ended.
+        """Keep the change for the next poll, or confirm it if its subscription has ended.
 
-        A loss replaces pending changes: others may already read those partitions.
+        A loss replaces pending changes, because other members may already read those partitions.
         """
         if self.subscribed is None or change.term != self._term:
             self._mailbox.post_quietly(ChangeApplied(change.number))
@@ -382,7 +389,7 @@ class GroupSide:
 def _call(
     method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
 ) -> None:
-    """Call a method of the listener; keep even a KeyboardInterrupt, to complete the change."""
+    """Call a method of the listener. Collect its exception, even a KeyboardInterrupt, to complete the change."""
     try:
         method(partitions)
     except ListenerContinues:

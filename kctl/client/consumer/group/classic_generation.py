@@ -30,10 +30,9 @@ from kctl.client.protocol.api.group_membership import (
 )
 
 JOIN_MARGIN_MS = 5_000
-"""Time for a JoinGroup response in addition to max.poll.interval.ms, for which the broker may hold it."""
+"""Time in ms for a JoinGroup response in addition to max.poll.interval.ms, for which the broker may hold it."""
 FIRST_VERSION_WITH_ID_FIRST = 4
-"""First version in which the first response to a new member contains only a member id, and comes immediately (KIP-394).
-"""
+"""First version in which brokers respond to a new member immediately, with only a member id (KIP-394)."""
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
 """Codes of a group that has given this member's partitions to other members."""
 FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
@@ -41,7 +40,7 @@ FORGOTTEN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID
 JOIN_AGAIN = frozenset({ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS})
 """Codes that require another join."""
 ARRIVES_WITHIN_MS = 5_000
-"""Time in which a heartbeat on the other connection may overtake a JoinGroup request."""
+"""Time in ms in which a heartbeat on the other connection may overtake a JoinGroup request."""
 MOST_REASON = 255
 NO_GENERATION = -1
 
@@ -49,10 +48,12 @@ NO_GENERATION = -1
 class ClassicRequests:
     """Builder of a classic member's requests, with their timeouts.
 
-    Source: KIP-266 and Java's AbstractCoordinator for the JoinGroup timeout. Differs: the first JoinGroup of a member
-        has a shorter timeout; a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in
-        time.
-    Attributes: joined_topics: topics of the last JoinGroup.
+    The JoinGroup timeout is from KIP-266 and Java's AbstractCoordinator. Unlike Java, the first JoinGroup of a member
+    has a shorter timeout, and a heartbeat has at most half of session.timeout.ms, to detect a silent coordinator in
+    time.
+
+    Attributes:
+        joined_topics: topics of the last JoinGroup.
     """
 
     def __init__(self, config: ConsumerConfig, group_id: str) -> None:
@@ -88,7 +89,10 @@ class ClassicRequests:
         owned: tuple[TopicPartition, ...],
         reason: str,
     ) -> JoinGroupRequest:
-        """Build a JoinGroup request. Raises: IllegalStateError: an assignor of the application failed."""
+        """Build a JoinGroup request.
+
+        Raises: IllegalStateError: an assignor of the application failed.
+        """
         self.joined_topics = topics
         rack = self._config.client_rack or None
         protocols = []
@@ -131,9 +135,9 @@ class Joined:
     """A generation of the group, from a JoinGroup response.
 
     Attributes:
-        members: subscriptions of all members if this member is the leader; otherwise empty.
-        counts: partition counts that the assignment is based on; None before it, or if an earlier process of the leader
-            did not record them.
+        members: subscriptions of all members if this member is the leader, otherwise empty.
+        counts: partition counts that the assignment is based on. None before the assignment, or if an earlier process
+            of the leader did not record them.
         keeps_assignment: whether this member leads, and the coordinator keeps an earlier assignment (KIP-814).
     """
 
@@ -149,7 +153,7 @@ class Joined:
 
     @classmethod
     def from_response(cls, response: JoinGroupResponse, assignors: Mapping[str, Assignor]) -> "Joined":
-        """Decode a response.
+        """Return the generation of a response.
 
         Raises: RemoteProtocolError: a subscription is invalid, or this member leads but cannot assign.
         """
@@ -169,9 +173,9 @@ class Joined:
         """Return the encoded assignments by member id, or an empty dict if this member does not assign.
 
         A static leader adds the partition counts to its own assignment, for its next process. It does not add them
-        while partitions are unassigned between the two rounds of a cooperative rebalance.
+        while partitions are unassigned between the two rounds of a cooperative rebalance. Unlike Java, a returning
+        leader also assigns partitions that were added while it was down. Source: KIP-814.
 
-        Source: KIP-814. Differs: Java's returning leader never assigns partitions that were added while it was down.
         Raises: IllegalStateError: an assignor of the application failed.
         """
         if not self.members or self.keeps_assignment:
@@ -185,7 +189,10 @@ class Joined:
         return encoded
 
     def assigned(self, assignment: bytes) -> tuple[TopicPartition, ...]:
-        """Decode the partitions of this member. Raises: RemoteProtocolError: the bytes are invalid."""
+        """Return the partitions of this member from its encoded assignment.
+
+        Raises: RemoteProtocolError: the bytes are invalid.
+        """
         if self.keeps_assignment:
             self.counts = decode_partition_counts(decode_assignment_user_data(assignment))
         return tuple(decode_assignment(assignment))
@@ -202,7 +209,7 @@ class TopicChoice:
 
     @property
     def topics(self) -> tuple[str, ...] | None:
-        """Topics that match the subscription; None while a pattern waits for new metadata."""
+        """Topics that match the subscription, or None while a pattern waits for new metadata."""
         pattern = self.subscription.pattern
         if pattern is None:
             return self.subscription.topics
@@ -224,7 +231,7 @@ class TopicChoice:
 
 
 def partition_counts(metadata: Metadata, topics: tuple[str, ...]) -> dict[str, int] | None:
-    """Return the partition counts by topic, without empty topics; None if the metadata lacks a topic."""
+    """Return the partition counts by topic, without empty topics, or None if the metadata lacks a topic."""
     known = metadata.cluster.topics
     if any(topic not in known for topic in topics):
         return None

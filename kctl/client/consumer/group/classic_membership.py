@@ -1,8 +1,9 @@
-"""ClassicMembership: group member by JoinGroup, SyncGroup, and Heartbeat; a member runs the assignor.
+"""ClassicMembership: group member by JoinGroup, SyncGroup, and Heartbeat. A member runs the assignor.
 
 Source: KIP-62 (heartbeats), KIP-345 (static members), KIP-394 (member id first), KIP-429 (cooperative), KIP-814.
-    Differs: the network loop sends JoinGroup without waiting for a poll. A restarted static leader joins twice unless
-    its former process left a complete assignment (`Joined.assign`).
+
+Unlike Java, the network loop sends JoinGroup without waiting for a poll. A restarted static leader joins twice unless
+its former process left a complete assignment (`Joined.assign`).
 """
 
 from collections.abc import Callable, Iterator
@@ -137,7 +138,7 @@ class ClassicMembership(Membership):
         return Poll([]) if topics is None else self._rebalance.poll_join(now_ms, topics, self._owned)
 
     def _poll_heartbeat(self, now_ms: int) -> Poll:
-        """Send heartbeats, even during a held request: they show that the coordinator is alive."""
+        """Send a heartbeat if it is due. Heartbeats during a held request detect a silent coordinator."""
         if not self._place.member_id or (self._place.generation < 0 and self._place.state not in HELD_BACK):
             return Poll([])  # the group only tracks members that have joined
         due_at_ms = self._heartbeat.due_at_ms()
@@ -185,10 +186,7 @@ class ClassicMembership(Membership):
     # --- what goes wrong --------------------------------------------------------------------------------------------
 
     def _look_for_lost_join(self, error: KafkaError, sent_at_ms: int) -> None:
-        """Join again if the group does not know the member although JoinGroup must have arrived.
-
-        The request was lost, or its response was lost and the session has ended.
-        """
+        """Join again if the group does not know the member although JoinGroup must have arrived."""
         has_arrived = sent_at_ms >= self._rebalance.join_sent_at_ms + ARRIVES_WITHIN_MS
         if has_arrived and isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
             self._on_refused(error)

@@ -42,7 +42,7 @@ class Rebalance:
 
     Attributes:
         is_under_way: whether a JoinGroup was sent and the SyncGroup response is pending.
-        mismatch: difference between the last assignment and the subscription; empty without one.
+        mismatch: difference between the last assignment and the subscription. Empty if they match.
     """
 
     def __init__(
@@ -91,7 +91,8 @@ class Rebalance:
     def outdated(self, topics: tuple[str, ...] | None) -> str:
         """Return why the assignment is out of date, or an empty string.
 
-        Args: topics: topics that match the subscription; None if unknown.
+        Args:
+            topics: topics that match the subscription. None if unknown.
         """
         joined = self._joined
         if joined is None:
@@ -134,7 +135,9 @@ class Rebalance:
 
     @property
     def _is_new(self) -> bool:
-        """Whether the group responds first with a member id."""
+        """Whether the group responds with MEMBER_ID_REQUIRED and a member id, so that JoinGroup is sent twice
+        (KIP-394).
+        """
         return not self._place.member_id and self._config.group_instance_id is None
 
     def _are_connected(self) -> bool:
@@ -215,9 +218,8 @@ class Rebalance:
         self._on_assigned(assigned, sent_at_ms)
 
     def _join_without(self, foreign: list[str], now_ms: int) -> None:
-        """Drop an assignment with topics that are not subscribed, and join again; repetitions wait for a backoff.
-
-        Source: Java. Differs: Java repeats it without a pause.
+        """Drop an assignment with topics that are not subscribed, and join again. Repetitions wait for a backoff,
+        unlike in Java.
         """
         self.mismatch = f"the assignment had topics that are not in the subscription: {listed(foreign)}"
         group_logger.warning("group %s: %s; joining again", self._coordinator.key, self.mismatch)

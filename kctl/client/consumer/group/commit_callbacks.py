@@ -42,7 +42,7 @@ class CommitCallbacks:
             self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if commit_id != event.commit_id}
 
     def forget_failures(self, topic_partitions: Iterable[TopicPartition]) -> None:
-        """Forget failed commits of partitions that a call has committed since."""
+        """Forget failed commits of partitions whose offsets a later call has committed."""
         for tp in topic_partitions:
             self._failed.pop(tp, None)
 
@@ -51,7 +51,9 @@ class CommitCallbacks:
         self._failed = {tp: commit_id for tp, commit_id in self._failed.items() if tp in held}
 
     def run(self) -> None:
-        """Run the callbacks of finished commits; a callback interrupted by a KeyboardInterrupt runs again."""
+        """Run the callbacks of finished commits. A callback interrupted by a KeyboardInterrupt runs again in the next
+        call.
+        """
         while self._ended:
             commit_id, (commit, error) = next(iter(self._ended.items()))
             try:
@@ -65,7 +67,7 @@ class CommitCallbacks:
             self._ended.pop(commit_id, None)
 
     def end(self, late: KafkaError) -> bool:
-        """Fail the commits in flight; return whether the last commit of each partition has succeeded."""
+        """Fail the commits in flight. Return whether the last commit of each partition has succeeded."""
         for commit_id, commit in self._open.items():
             self._ended[commit_id] = commit, late
             self._failed |= dict.fromkeys(commit.offsets, commit_id)

@@ -24,12 +24,12 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_COMMIT, RetryPause, decisive_code, retry_backoff
 
 FENCED = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
-"""Codes for a member or generation that the group does not have."""
+"""Codes that reject a member or generation that is not in the group."""
 OUTDATED = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS})
-"""Codes that are inconclusive during a join, which brings the next generation."""
+"""Codes that are inconclusive during a join, because the join brings the next generation."""
 UNKNOWN_TOPIC = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
 IdsOf = Callable[[Iterable[TopicPartition]], IdsByName]
-"""Function that returns the topic ids of positions."""
+"""Function that returns the topic ids of the topics that the positions belong to."""
 
 
 class PendingCommit:
@@ -109,7 +109,7 @@ class CommitManager:
             self._failed.pop(tp, None)
 
     def after_pending(self, action: Callable[[], None], now_ms: int) -> None:
-        """Call `action` when all earlier commits have ended; they are retried until then."""
+        """Call `action` when all earlier commits have ended. Until then, retry failed commits."""
         self.insist(now_ms)
         self._queue.append(action)
         self._run_actions()
@@ -127,7 +127,7 @@ class CommitManager:
         self._run_actions()
 
     def insist(self, now_ms: int) -> None:
-        """Retry pending and failed commits, including commit_async: no later commit replaces them."""
+        """Retry pending and failed commits, even of commit_async, because no later commit replaces them."""
         for commit in dict.fromkeys(self._failed.values()):
             assert isinstance(commit.event, CommitAsync)
             commit.event = commit.event._replace(deadline_at_ms=now_ms + commit.event.timeout_ms)
@@ -139,7 +139,7 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit at a close, with its last error as cause."""
+        """Fail every commit at a close. The cause is the last error of the commit."""
         while self._queue:
             each = self._queue.popleft()
             if isinstance(each, PendingCommit):
@@ -200,7 +200,7 @@ class CommitManager:
             commit.gone = not_a_member(commit.error)
 
     def _leave_out_former(self, commit: PendingCommit) -> None:
-        """Leave out partitions of deleted topics that were recreated by name."""
+        """Leave out partitions of recreated topics, unless the coordinator checks topic ids."""
         if self._ids_for(commit):
             return  # the coordinator checks the id
         for tp in list(commit.left):
@@ -225,7 +225,6 @@ class CommitManager:
         return requests
 
     def _identity_for(self, commit: PendingCommit) -> MemberIdentity | None:
-        """Return the identity for a commit; None if its member has lost the membership."""
         if not commit.event.as_member:
             return MemberIdentity(group_instance_id=self._group_instance_id)
         identity = self._membership.identity
@@ -250,7 +249,6 @@ class CommitManager:
         )
 
     def _ids_for(self, commit: PendingCommit) -> IdsByName:
-        """Return topic ids for a request, unless one is unknown or the coordinator accepts only names."""
         topic_ids = commit.event.topic_ids
         has_all = all(tp.topic in topic_ids for tp in commit.left)
         speaks_ids = self._coordinator.speaks(PROMPT, OffsetCommitRequest, LAST_VERSION_WITH_NAMES + 1)
@@ -359,7 +357,6 @@ class CommitManager:
             self._report(CallDone(commit.event.call_id, None, error))
 
     def _keep_failed(self, commit: PendingCommit) -> None:
-        """Keep the offsets of a failed commit, except partitions with a later commit."""
         later = {tp for each in self._queue if isinstance(each, PendingCommit) for tp in each.event.offsets}
         for tp in commit.left.keys() - later:
             self._failed.setdefault(tp, commit)

@@ -36,7 +36,7 @@ from kctl.client.requests.request import CallProgress, Poll
 from kctl.client.requests.retry import OFFSET_FETCH, RetryPause, retry_backoff
 
 POSITIONS = 0
-"""`call_id` of the position query; calls count from 1."""
+"""`call_id` of the query for positions. Calls count from 1."""
 
 
 class LookUp:
@@ -56,7 +56,11 @@ Found = dict[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedManager:
-    """Open queries of committed offsets. Args: reset: function that gets the positions without a committed offset."""
+    """Open queries of committed offsets.
+
+    Args:
+        reset: function that gets the positions without a committed offset.
+    """
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""ConsumerMembership: group member by ConsumerGroupHeartbeat; the broker assigns the partitions.
+"""ConsumerMembership: group member by ConsumerGroupHeartbeat. The broker assigns the partitions.
 
-Source: KIP-848, KIP-1082 (client-generated member id), Java's ConsumerMembershipManager. Differs: the broker always
-    matches patterns; a missing group is handled like an unknown member; recreated topics are distinguished by id,
-    while Java compares names.
+Source: KIP-848, KIP-1082 (client-generated member id), Java's ConsumerMembershipManager. Unlike Java, the broker always
+matches patterns, a missing group is handled like an unknown member, and recreated topics are distinguished by id and
+not by name.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,13 +32,17 @@ from kctl.client.runtime import Entropy
 UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.GROUP_ID_NOT_FOUND})
 """Codes of a group that has given this member's partitions to other members."""
 SESSION_INTERVALS = 9
-"""Number of heartbeat intervals in a session with the brokers' defaults (45s, 5s); members do not learn the session."""
+"""Number of heartbeat intervals in a session with the brokers' defaults (45s, 5s). Members do not learn the session."""
 LEAST_INTERVAL_MS = 10
 """Lower limit of the heartbeat interval, which the broker chooses."""
 
 
 class ConsumerMembership(Membership):
-    """A group member by the consumer protocol (KIP-848). Args: entropy: source of the permanent member id."""
+    """A group member by the consumer protocol (KIP-848).
+
+    Args:
+        entropy: source of the permanent member id.
+    """
 
     TRANSITIONS = CONSUMER
 
@@ -98,7 +102,7 @@ class ConsumerMembership(Membership):
         super().poll_began()
 
     def rejoin(self, reason: str) -> None:  # noqa: ARG002 (the protocol has no place for it)
-        """Send a heartbeat immediately; only the broker decides about rebalances."""
+        """Send a heartbeat immediately. Only the broker decides about rebalances."""
         self._due_at_ms = 0
 
     def fenced(self, identity: MemberIdentity, error: KafkaError) -> None:
@@ -119,7 +123,7 @@ class ConsumerMembership(Membership):
     def _advance(self) -> None:
         """Reconcile the assignment, except while a heartbeat with owned partitions is in flight.
 
-        After the response, partitions that the heartbeat leaves out count as revoked.
+        When the response arrives, partitions that this heartbeat omits count as revoked.
         """
         if self._place.state is not MemberState.ABSENT and self._coordinator.refusal is not None:
             self._fail(self._coordinator.refusal)
@@ -215,7 +219,7 @@ class ConsumerMembership(Membership):
             self._fail(error)
 
     def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
-        """Report everything in the next heartbeat: the last one, or its response, may be lost."""
+        """Include everything in the next heartbeat, because the last one, or its response, may be lost."""
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
         self._contents.forget()

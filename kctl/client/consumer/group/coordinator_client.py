@@ -1,4 +1,7 @@
-"""GroupCoordinatorClient: network side of a group: coordinator, membership, commits, and committed offsets."""
+"""GroupCoordinatorClient: network side of a consumer group.
+
+Owns the coordinator, the membership, commits, and committed offsets.
+"""
 
 import logging
 from collections.abc import Callable
@@ -42,7 +45,8 @@ logger = logging.getLogger("kctl.client.consumer")
 class GroupCoordinatorClient:
     """Network side of a consumer with a group.id.
 
-    Attributes: managers: request managers in the order of polling. The coordinator is last, after its users.
+    Attributes:
+        managers: request managers in the order of polling. The coordinator is last, because the others use it.
     """
 
     def __init__(
@@ -100,7 +104,7 @@ class GroupCoordinatorClient:
         }
 
     def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
-        """Return the requests of a close without waiting, in the order of sending on one connection (KIP-102)."""
+        """Return the requests of a close that does not wait, in the order of sending on one connection (KIP-102)."""
         requests = self.commits.unsent(now_ms)
         if is_leaving:
             self.membership.leave(until_ms)
@@ -148,7 +152,7 @@ class GroupCoordinatorClient:
         )
 
     def _report_commit(self, event: Report) -> None:
-        """Pass on the end of a commit; log failures of commits without a callback, and publish automatic ones."""
+        """Pass on the end of a commit. Log failures of commits without a callback, and publish automatic commits."""
         if isinstance(event, CommitDone):
             commit = self._unheard.pop(event.commit_id, None)
             if commit is not None and event.error is not None:

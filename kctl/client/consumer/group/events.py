@@ -1,4 +1,4 @@
-"""Events between application thread and network thread about the group.
+"""Events about the group, between application thread and network thread.
 
 The application applies each numbered `AssignmentChanged` in poll and confirms it by `ChangeApplied`. Until then,
 removed partitions still belong to this member.
@@ -15,7 +15,11 @@ from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 
 class GroupMetadata(NamedTuple):
-    """Last identity of this member; generation is the member epoch with KIP-848, -1 before the first join."""
+    """Last identity of this member.
+
+    Attributes:
+        generation: generation, or the member epoch with KIP-848. -1 before the first join.
+    """
 
     group_id: str
     generation: int = -1
@@ -36,7 +40,8 @@ CommittedAnswer = Mapping[TopicPartition, OffsetAndMetadata | None]
 class Subscribe(NamedTuple):
     """Be a group member with these topics, or with topics whose full name matches the pattern.
 
-    Attributes: term: number of the subscription, which grows after an unsubscribe.
+    Attributes:
+        term: number of the subscription, which grows after an unsubscribe.
     """
 
     topics: tuple[str, ...]
@@ -69,7 +74,7 @@ class Rejoin(NamedTuple):
 
 
 class CommitSync(NamedTuple):
-    """Commit with retries until the deadline; the result is a `CallDone`.
+    """Commit with retries until the deadline. The result is a `CallDone`.
 
     Attributes:
         as_member: whether the group assigned the partitions, so the commit requires membership.
@@ -84,9 +89,10 @@ class CommitSync(NamedTuple):
 
 
 class CommitAsync(NamedTuple):
-    """Commit; the result is `CommitDone`. Retried only with `may_retry`, and when a later step waits for it.
+    """Commit without waiting. The result is a `CommitDone`.
 
-    A failed commit that is retried in such a step has a second `CommitDone`.
+    It is retried with `may_retry`, or when a later operation waits for it. If it had failed before, such a retry causes
+    a second `CommitDone`.
     """
 
     commit_id: int
@@ -100,7 +106,7 @@ class CommitAsync(NamedTuple):
 
 
 class AskCommitted(NamedTuple):
-    """Query committed offsets; the result is a `CommittedAnswer`."""
+    """Query committed offsets. The result is a `CommittedAnswer`."""
 
     call_id: int
     topic_partitions: tuple[TopicPartition, ...]
@@ -111,14 +117,15 @@ class AskCommitted(NamedTuple):
 
 
 class AssignmentChanged(NamedTuple):
-    """New assignment of this member; `ChangeApplied` confirms it by its number.
+    """New assignment of this member. `ChangeApplied` confirms it by its number.
 
     Attributes:
         owned: all partitions after the change.
-        lost: partitions that may already be assigned to others and cannot be committed: all, or none.
-        is_complete: a rebalance has ended; False: partitions are released to continue one.
-        topic_ids: of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
-        term: number of the subscription; filled in later.
+        lost: all former partitions if the member lost its place, otherwise empty. Other members may already have them,
+            so they cannot be committed.
+        is_complete: whether a rebalance has ended. If False, partitions are released to continue it.
+        topic_ids: topic ids of `owned` (KIP-848). If a name has a new id, its old partitions are lost.
+        term: number of the subscription, filled in later.
     """
 
     number: int
@@ -134,17 +141,17 @@ class AssignmentChanged(NamedTuple):
 
 
 class GroupFailed(NamedTuple):
-    """The group rejects this member; the next poll tries again."""
+    """The group rejects this member. The next poll tries again."""
 
     error: KafkaError
 
 
 class GroupWaiting(NamedTuple):
-    """Reason why this member has no assignment; empty if it has one.
+    """Reason why this member has no assignment, or an empty reason if it has one.
 
     Attributes:
         kind, cause: as in `WaitReason`.
-        at_ms: time of the report; GroupCoordinatorClient adds it.
+        at_ms: time of the report, which GroupCoordinatorClient adds.
     """
 
     reason: str

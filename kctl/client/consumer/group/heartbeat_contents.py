@@ -1,4 +1,7 @@
-"""HeartbeatContents: contents of KIP-848 heartbeats: all fields for a join or after a failure, otherwise changes."""
+"""HeartbeatContents: fields of KIP-848 heartbeats.
+
+Heartbeats for a join or after a failure have all fields. Others have only changes.
+"""
 
 import re
 from typing import NamedTuple
@@ -13,11 +16,11 @@ JOINS, LEAVES, LEAVES_FOR_NOW = 0, -1, -2
 FIRST_VERSION_WITH_PATTERNS = 1
 
 Slots = dict[bytes, tuple[int, ...]]
-"""Tuples of partition numbers by topic id, both in order."""
+"""Dict from topic id to partition numbers, both in order."""
 
 
 class Changes(NamedTuple):
-    """Fields of a heartbeat in addition to the member's identity; None if left out."""
+    """Fields of a heartbeat in addition to the member's identity. None omits a field."""
 
     subscription: Subscribe | None
     owned: Slots | None
@@ -73,7 +76,8 @@ class HeartbeatContents:
     def leave(self, *, keeps_place: bool) -> ConsumerGroupHeartbeatRequest:
         """Return the last heartbeat of the member.
 
-        Args: keeps_place: whether a static member keeps its place for the length of a session.
+        Args:
+            keeps_place: whether a static member keeps its place for the length of a session.
         """
         return self._from_member(LEAVES_FOR_NOW if keeps_place else LEAVES)
 

@@ -18,7 +18,7 @@ from kctl.client.requests.request import Poll
 from kctl.client.requests.retry import MEMBERSHIP
 
 GONE = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_ID_NOT_FOUND})
-"""Codes of a group that does not know the member. They count from the second time on.
+"""Codes of a group that does not know the member. They count only from the second time on.
 
 A suspended coordinator may forget members before it notices that it was replaced, while the new coordinator still waits
 for them.
@@ -30,7 +30,8 @@ LeaveRequest = LeaveGroupRequest | ConsumerGroupHeartbeatRequest
 class GroupLeave:
     """End of one membership.
 
-    Attributes: outcome: whether the group confirmed the end; None in progress.
+    Attributes:
+        outcome: whether the group confirmed the end. None in progress.
     """
 
     def __init__(

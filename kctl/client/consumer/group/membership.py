@@ -1,6 +1,6 @@
 """Membership: common part of a group member in the classic and the consumer protocol (KIP-848).
 
-Invariant against duplicate reads: owned partitions stay in joins and heartbeats until `applied` confirms the
+To prevent duplicate reads, owned partitions stay in joins and heartbeats until `applied` confirms the
 `AssignmentChanged` that removes them. The network loop calls `applied` after all earlier commits have ended.
 """
 
@@ -92,7 +92,11 @@ def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, Kafka
 
 
 class AssignmentReports:
-    """Sender of numbered assignment changes. Attributes: is_applied: whether the last change is applied."""
+    """Sender of numbered assignment changes.
+
+    Attributes:
+        is_applied: whether the application has applied the last change.
+    """
 
     def __init__(self, report: Callable[[GroupToApplication], None]) -> None:
         self.is_applied = True
@@ -113,7 +117,7 @@ class AssignmentReports:
         is_complete: bool = True,
         topic_ids: IdsByName = NO_IDS,
     ) -> None:
-        """Report a new assignment; a loss, of everything held, overtakes pending changes."""
+        """Report a new assignment. `is_lost` means that all held partitions are lost, and overtakes pending changes."""
         lost = tuple(sorted(self.held)) if is_lost else ()
         self._number += 1
         self.is_applied = False
@@ -126,13 +130,17 @@ class AssignmentReports:
         return number == self._number
 
     def clear(self) -> None:
-        """Forget everything: the application has released it."""
+        """Forget all partitions, which the application has released."""
         self.is_applied = True
         self._owned = self._former = ()
 
 
 class Membership(ABC):
-    """A group member. Attributes: loss: reason of the last loss of membership."""
+    """A group member.
+
+    Attributes:
+        loss: reason of the last loss of membership.
+    """
 
     TRANSITIONS: ClassVar[Transitions]
 
@@ -189,7 +197,7 @@ class Membership(ABC):
 
     @property
     def has_left(self) -> bool | None:
-        """Whether the group confirmed `leave` or `remain`; None in progress."""
+        """Whether the group confirmed `leave` or `remain`. None in progress."""
         return True if self._leave is None else self._leave.outcome
 
     def poll(self, now_ms: int) -> Poll:
@@ -259,7 +267,7 @@ class Membership(ABC):
 
     @abstractmethod
     def _advance(self) -> None:
-        """Do work without requests, at the start of each poll."""
+        """Do work that needs no response, at the start of each network poll."""
 
     @abstractmethod
     def _polls(self) -> tuple[Callable[[int], Poll], ...]:
@@ -269,12 +277,13 @@ class Membership(ABC):
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
         """Leave if the group knows the member.
 
-        Args: keeps_place: whether a static member keeps its place.
+        Args:
+            keeps_place: whether a static member keeps its place.
         """
 
     @abstractmethod
     def _lose(self, loss: Loss) -> None:
-        """Stop: others may have all partitions of this member."""
+        """Stop, because other members may have all partitions of this member."""
 
     @abstractmethod
     def _end(self) -> None:

@@ -11,9 +11,10 @@ from kctl.client.protocol.api.consumer_groups import Assignment
 
 
 class Reconciliation:
-    """Assignment of one member.
+    """Target, reported, and applied assignments of one member.
 
-    Attributes: reported: partitions last reported to the application; None before the first assignment.
+    Attributes:
+        reported: partitions last reported to the application. None before the first assignment.
     """
 
     def __init__(self, names: TopicIds, reports: AssignmentReports) -> None:
@@ -40,7 +41,7 @@ class Reconciliation:
         self._target = None
 
     def applied(self, number: int) -> bool:
-        """Record an applied change; return whether to report it to the coordinator."""
+        """Record an applied change. Return whether to report it to the coordinator."""
         if not self._reports.applied(number) or self.reported is None or self._applied == self.reported:
             return False  # overtaken by a loss, of an earlier subscription, or without changes
         self._applied = self.reported
@@ -49,7 +50,7 @@ class Reconciliation:
     def advance(self) -> bool:
         """Report the target to the application if no change is pending. Topics with unknown names are left out.
 
-        Returns: whether the coordinator awaits confirmation of an unchanged target.
+        Returns whether the coordinator awaits confirmation of an unchanged target.
         """
         if self._target is None or not self._reports.is_applied:
             return False

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class MemberState(Enum):
-    """State of a member; the value describes it. The consumer protocol has no ASSIGNING and SYNC_SENT."""
+    """State of a member. The value describes it. The consumer protocol has no ASSIGNING and SYNC_SENT."""
 
     ABSENT = "not in the group: no subscription, or the application does not poll"
     JOINING = "to send JoinGroup after the application has handled the last change"
@@ -59,7 +59,10 @@ CONSUMER: Transitions = {
 
 
 def after(table: Transitions, state: MemberState, event: MemberEvent) -> MemberState:
-    """Return the state after an event. Raises: ValueError: the transition is missing, which is a bug."""
+    """Return the state after an event.
+
+    Raises: ValueError: the transition is missing, which is a bug.
+    """
     found = table.get((state, event))
     if found is None:
         raise ValueError(f"a member that is {state.name} has no transition by {event.name}")

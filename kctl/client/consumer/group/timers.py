@@ -27,7 +27,7 @@ class Heartbeat:
         self._due_at_ms = now_ms + self._interval_ms
 
     def due_at_ms(self) -> int:
-        """Return the time of the next heartbeat, which may be past; FOREVER_MS if a heartbeat is in flight."""
+        """Return the time of the next heartbeat, which may be past, or FOREVER_MS if a heartbeat is in flight."""
         return FOREVER_MS if self._is_in_flight else self._due_at_ms
 
     def sent(self, now_ms: int) -> None:
@@ -43,7 +43,7 @@ class Heartbeat:
 class Session:
     """Time until which the group certainly keeps this member, counted from the send time of a confirmed heartbeat.
 
-    After that, records are not returned until the coordinator confirms the membership.
+    After that time, records are not returned until the coordinator confirms the membership.
     """
 
     def __init__(self, report: Callable[[SessionConfirmed], None]) -> None:
@@ -63,9 +63,8 @@ class Session:
 
 
 class Liveness:
-    """Limit of max.poll.interval.ms, counted from the end of a poll to the start of the next.
-
-    Differs: Java counts from the start of a poll.
+    """Limit of max.poll.interval.ms, counted from the end of a poll to the start of the next. Java counts from the
+    start.
     """
 
     def __init__(self, max_poll_interval_ms: int) -> None:
@@ -84,7 +83,7 @@ class Liveness:
 
 
 class JoinBackoff:
-    """Backoff between joins of one member, and between raises of an error that a join cannot fix (`fatal`).
+    """Backoff between joins of one member. Also limits how often a fatal error, which a join cannot fix, is raised.
 
     Attributes:
         failures: number of failed attempts since the last success.
@@ -106,13 +105,13 @@ class JoinBackoff:
         self.failures += 1
 
     def asked_again(self, now_ms: int) -> None:
-        """Record a rejoin that the group requested; the first AT_ONCE rejoins have no backoff."""
+        """Record a rejoin that the group requested. The first AT_ONCE rejoins have no backoff."""
         self._asked_again += 1
         if self._asked_again > AT_ONCE:
             self.failed(now_ms)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
-        """Record an error that the application gets; the next `advance` starts the backoff."""
+        """Record an error that the application gets. The next `advance` starts the backoff."""
         self._is_refused = True
         self.fatal = fatal
 
@@ -129,7 +128,7 @@ class JoinBackoff:
         self._is_due = self.fatal is not None
 
     def advance(self, now_ms: int) -> KafkaError | None:
-        """Start the backoff after a rejection; return the fatal error if it is time to raise it again."""
+        """Start the backoff after a rejection. Return the fatal error if it is time to raise it again."""
         if self._is_refused:
             self._is_refused = False
             self.failed(now_ms)

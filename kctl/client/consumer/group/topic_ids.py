@@ -43,7 +43,8 @@ class TopicIds:
     def successors(self, topic_ids: Iterable[bytes]) -> dict[str, bytes]:
         """Return the current ids of topics that were recreated, by name.
 
-        Args: topic_ids: former ids.
+        Args:
+            topic_ids: former ids.
         """
         topics = self._client.metadata.cluster.topics
         found = {}

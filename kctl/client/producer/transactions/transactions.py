@@ -31,7 +31,10 @@ class Transactions:
         self.identity = self._work.identity
 
     def start(self, call: TransactionCall) -> None:
-        """Start a call, let it wait for the same call in progress, or finish it with an error."""
+        """Start a call, let it wait for an equal call in progress, or finish it with an error.
+
+        An abort ends a pending commit of offsets with TransactionAbortedError.
+        """
         if self.status.state is State.FATAL_ERROR:
             call.finish(self.status.error())
             return
