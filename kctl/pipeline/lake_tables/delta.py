@@ -285,7 +285,6 @@ class DeltaTarget(TableTarget):
         return list(zip(*columns, strict=True))
 
     def _add_columns(self) -> None:
-        """Add missing columns, which needs a separate commit."""
         from deltalake import Schema
 
         found, table = self.columns(), self._loaded()

@@ -60,7 +60,6 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
 
 
 def _unknown(call: Call, request: MetadataRequest, name: str) -> ErrorCode:
-    """Return the error for a missing topic. As in KRaft, the request that creates the topic fails."""
     if not is_topic_name(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     may_create = call.version < 4 or request.allow_auto_topic_creation

@@ -72,7 +72,6 @@ class Markers:
         self.write()
 
     def _is_done(self, at: TopicPartition) -> bool:
-        """Write a marker if it is missing and can be written. Return whether it is complete."""
         if at.topic == OFFSETS_TOPIC:
             self._offsets.end(at, self._producer, commit=self._commit, coordinator_epoch=self._coordinator_epoch)
             return True
