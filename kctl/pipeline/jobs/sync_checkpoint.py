@@ -11,6 +11,7 @@ target.
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,8 @@ class SyncFacts(NamedTuple):
 
 def default_folder(target: Path, topics: Sequence[str]) -> Path:
     names = sorted(topics)
-    name = names[0].replace("/", "").lstrip("_.")[:100] or "topic"
+    # Spark reads `*` and other marks of a pattern in paths as wildcards.
+    name = re.sub(r"[^A-Za-z0-9._-]", "", names[0]).lstrip("_.")[:100] or "topic"
     if names != [name]:
         name = f"{name}-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:12]}"
     return target / CHECKPOINTS / name

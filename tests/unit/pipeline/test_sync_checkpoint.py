@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,12 @@ def test_default_folder_differs_by_topics() -> None:
     names = {default_folder(folder, topics).name for topics in (["a", "b"], ["a"], ["b", "a"], ["_a"], ["a", "c"])}
     assert len(names) == 4
     assert not any(name.startswith(("_", ".")) for name in names)
+
+
+def test_default_folder_of_a_pattern_has_no_wildcard() -> None:
+    folder = default_folder(Path("/data"), ["/orders-[ab].*{x}?/"])
+    assert re.fullmatch(r"orders-ab.x-[0-9a-f]{12}", folder.name)
+    assert folder != default_folder(Path("/data"), ["/orders-(ab).x/"])
 
 
 def test_added_partitions_begin_with_their_first_record() -> None:
