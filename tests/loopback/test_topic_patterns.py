@@ -136,3 +136,9 @@ def test_pattern_that_spark_would_read_otherwise_is_rejected(tmp_path: Path) -> 
     exported = ExportRequest(Selection(pattern=r"orders-\Z"), tmp_path, {"bootstrap.servers": "127.0.0.1:1"})
     with pytest.raises(ConfigError, match=r"a sync does not support the pattern orders-\\Z: \\Z has no equivalent"):
         plan_sync(SyncRequest(exported))
+
+
+def test_checkpoint_whose_path_spark_reads_as_a_pattern_is_rejected(tmp_path: Path) -> None:
+    exported = ExportRequest(Selection(("t",)), tmp_path / "out*[a]", {"bootstrap.servers": "127.0.0.1:1"})
+    with pytest.raises(ConfigError, match=r"out\*\[a\]/_checkpoint/t: Spark reads \* \[ \] in paths as wildcards"):
+        plan_sync(SyncRequest(exported))

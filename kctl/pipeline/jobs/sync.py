@@ -27,7 +27,13 @@ from kctl.pipeline.jobs.export import (
     wanted_partitions,
 )
 from kctl.pipeline.jobs.export_rounds import ExportRounds
-from kctl.pipeline.jobs.sync_checkpoint import SyncCheckpoint, SyncFacts, default_folder, starting_offsets
+from kctl.pipeline.jobs.sync_checkpoint import (
+    WILDCARDS,
+    SyncCheckpoint,
+    SyncFacts,
+    default_folder,
+    starting_offsets,
+)
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.ranges import OffsetRange, Offsets, Planner
 from kctl.pipeline.references import resolve
@@ -220,6 +226,12 @@ def _check(request: SyncRequest) -> None:
         raise ConfigError(f"a sync does not support the pattern {selection.pattern}: {e}", key="topics") from None
     if (request.trigger_ms is not None and request.trigger_ms < 0) or request.max_batch_records < 0:
         raise ConfigError("the trigger and the records of a batch must not be negative")
+    folder = request.checkpoint_folder.absolute()
+    if found := sorted(WILDCARDS.intersection(str(folder))):
+        raise ConfigError(
+            f"cannot keep Spark's checkpoint in {folder}: Spark reads {' '.join(found)} in paths as wildcards",
+            key="checkpoint",
+        )
 
 
 def _group(request: SyncRequest, stack: ExitStack) -> GroupProgress | None:

@@ -29,6 +29,8 @@ from kctl.pipeline.source.stream_offsets import StreamOffsets, as_offsets, by_pa
 CHECKPOINTS: Final = "_checkpoint"
 FACTS: Final = "kctl-sync.json"
 VERSION: Final = 1
+WILDCARDS: Final = frozenset("*?[]{}\\")
+"""Characters of paths that Spark reads as a pattern, though it writes them as they are."""
 LARGEST_BYTES: Final = 64 * 1024 * 1024
 SPARK_FOLDERS: Final = ("offsets", "commits")
 SPARK_FILES: Final = ("metadata",)
@@ -49,7 +51,6 @@ class SyncFacts(NamedTuple):
 
 def default_folder(target: Path, topics: Sequence[str]) -> Path:
     names = sorted(topics)
-    # Spark reads `*` and other marks of a pattern in paths as wildcards.
     name = re.sub(r"[^A-Za-z0-9._-]", "", names[0]).lstrip("_.")[:100] or "topic"
     if names != [name]:
         name = f"{name}-{hashlib.sha256(json.dumps(names).encode()).hexdigest()[:12]}"
