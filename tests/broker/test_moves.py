@@ -133,7 +133,7 @@ def test_partitions_leave_a_broker_that_is_down(kafka: KafkaCluster, tmp_path: P
     wait_until(lambda: kctl("wait", "brokers", "3", "--api-timeout", "1s", "-b", kafka.bootstrap()).code == 17,
                MOVE_TIMEOUT_MS, "the end of broker 3")  # fmt: skip
     partly = run(kafka, "plan", topic, alone, "--away-from", "3")
-    assert (partly.code, "1 partition cannot be copied" in partly.stderr, alone in partly.stderr) == (3, True, True)
+    assert (partly.code, "cannot copy 1 partition" in partly.stderr, alone in partly.stderr) == (3, True, True)
     plan = save_plan(kafka, tmp_path, topic, "--away-from", "3")
     moved = run(kafka, "move", str(plan), "--throttle", "50MB", "--output", "json")
     assert (moved.code, {row["result"] for row in rows(moved)}) == (0, {"moved"}), moved
@@ -175,7 +175,7 @@ def test_throttle_of_a_killed_move_is_removed_while_a_broker_is_down(
     up = tuple(str(each) for each in (1, 2, 3) if each != down)
     assert throttles(kafka, topic, up) == {}
     unset = f"configs unset broker {down} leader.{THROTTLE}.rate follower.{THROTTLE}.rate"
-    assert f"hint: kctl {unset} when broker {down} is up" in done.stderr, done
+    assert f"hint: when broker {down} is up, run: kctl {unset}" in done.stderr, done
     kafka.node(down).start()
     wait_until(lambda: kctl(*unset.split(), "-b", kafka.bootstrap()).code == 0, MOVE_TIMEOUT_MS, f"broker {down}")
     assert throttles(kafka, topic) == {}
