@@ -211,7 +211,7 @@ def test_off_a_terminal_each_look_is_a_block_with_its_summary(
 ) -> None:
     fill(own.bootstrap, "t", {0: 10})
     commit(own.bootstrap, "g", {("t", 0): 4})
-    ended = lag_of_short_windows(monkeypatch, own, "g", "--count", "2", "--interval", "20ms")
+    ended = lag_of_short_windows(monkeypatch, own, "g", "--count", "2", "--interval", "200ms")
     assert ended.code == 0, ended
     assert b"\x1b" not in ended.stdout
     blocks = ended.stdout.decode().strip().split("\n\n")
