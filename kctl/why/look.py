@@ -222,11 +222,11 @@ class Look(NamedTuple):
 
     @property
     def throttled_brokers(self) -> list[int]:
-        return sorted(each for each, of in self.broker_configs.items() if _is_any_set(of, THROTTLE_RATES))
+        return sorted(each for each, of in self.broker_configs.items() if set_configs(of, THROTTLE_RATES))
 
     @property
     def throttled_topics(self) -> list[str]:
-        return sorted(each for each, of in self.topic_configs.items() if _is_any_set(of, THROTTLE_LISTS))
+        return sorted(each for each, of in self.topic_configs.items() if set_configs(of, THROTTLE_LISTS))
 
     @property
     def compacted_topics(self) -> set[str]:
@@ -246,8 +246,9 @@ class Look(NamedTuple):
         return [tp for tp in every if tp not in committed]
 
 
-def _is_any_set(configs: Mapping[str, ConfigValue], names: tuple[str, ...]) -> bool:
-    return any(configs[name].is_set for name in names if name in configs)
+def set_configs(configs: Mapping[str, ConfigValue], names: tuple[str, ...]) -> dict[str, ConfigValue]:
+    """Return the configs with these names that are set."""
+    return {name: configs[name] for name in names if name in configs and configs[name].is_set}
 
 
 # --- shared queries ---------------------------------------------------------------------------------------------------

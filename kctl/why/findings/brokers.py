@@ -18,7 +18,16 @@ from kctl.client.wording import brokers_text, counted, size_text
 from kctl.grammar.command_lines import fill_command
 from kctl.grammar.integers import integer_in
 from kctl.why.finding import Evidence, Finding, Value
-from kctl.why.look import LEAST_SILENCE_MS, THROTTLE_LISTS, THROTTLE_RATES, Look, Looks, Silence, is_filling
+from kctl.why.look import (
+    LEAST_SILENCE_MS,
+    THROTTLE_LISTS,
+    THROTTLE_RATES,
+    Look,
+    Looks,
+    Silence,
+    is_filling,
+    set_configs,
+)
 from kctl.why.table import FINDINGS
 from kctl.why.wording import age_text, by_partition, place
 
@@ -121,21 +130,17 @@ def _throttled(look: Look) -> Iterator[Finding]:
 def _left_behind(look: Look) -> Iterator[Finding]:
     if look.moving is None or look.moving:
         return
-    defaults: dict[str, str] = {}
-    for node_id in look.throttled_brokers:
-        configs = look.broker_configs[node_id]
-        found = {key: configs[key] for key in THROTTLE_RATES if key in configs and configs[key].is_set}
-        shared = {key: each.value for key, each in found.items() if each.is_default_of_brokers}
-        if shared and not defaults:
-            defaults = shared
-            yield _throttle_left("broker", str(node_id), "broker-defaults", shared)
-        own = {key: each.value for key, each in found.items() if key not in shared}
+    rates = {node_id: set_configs(look.broker_configs[node_id], THROTTLE_RATES) for node_id in look.throttled_brokers}
+    shared = {name: each.value for of in rates.values() for name, each in of.items() if each.is_default_of_brokers}
+    if shared:
+        yield _throttle_left("broker", str(min(rates)), "broker-defaults", shared)
+    for node_id, of in rates.items():
+        own = {name: each.value for name, each in of.items() if not each.is_default_of_brokers}
         if own:
             yield _throttle_left("broker", str(node_id), f"broker {node_id}", own)
-    for name in look.throttled_topics:
-        configs = look.topic_configs[name]
-        lists = {key: configs[key].value for key in THROTTLE_LISTS if key in configs and configs[key].is_set}
-        yield _throttle_left("topic", name, f"topic {name}", lists)
+    for topic in look.throttled_topics:
+        lists = set_configs(look.topic_configs[topic], THROTTLE_LISTS)
+        yield _throttle_left("topic", topic, f"topic {topic}", {name: each.value for name, each in lists.items()})
 
 
 def _throttle_left(kind: str, name: str, where: str, found: dict[str, str]) -> Finding:

@@ -160,6 +160,18 @@ def test_throttle_in_the_defaults_of_brokers_is_found_once_and_removed_there() -
     assert finding.show == "kctl configs show broker 1 --changed"
 
 
+def test_throttle_of_one_broker_hides_no_rate_in_the_defaults() -> None:
+    leader, follower = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+    own = {leader: ConfigValue("2000", 2), follower: ConfigValue("1000", 3)}
+    default = {leader: ConfigValue("1000", 3), follower: ConfigValue("1000", 3)}
+    look = Look(WALL_MS, NODES, broker_configs={1: own, 2: default}, moving=frozenset())
+    findings = [each for each in diagnose(Looks(look), tuple(Scope)).findings if each.id == "throttle-left-behind"]
+    assert {each.cure for each in findings} == {
+        f"kctl configs unset broker-defaults {follower} {leader}",
+        f"kctl configs unset broker 1 {leader}",
+    }
+
+
 def test_throttle_without_a_move_is_left_behind() -> None:
     rate = {2: {"leader.replication.throttled.rate": ConfigValue("1000", 2)}}
     replicas = {"t": {"leader.replication.throttled.replicas": ConfigValue("0:1", 1)}, "u": {}}
