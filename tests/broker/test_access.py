@@ -289,7 +289,7 @@ RIGHTS = {
     "DescribeConfigs on the topic": (AclResourceType.TOPIC, AclOperation.DESCRIBE_CONFIGS),
     "Read on the topic": (AclResourceType.TOPIC, AclOperation.READ),
 }
-"""As `kctl why` names them, without Describe on a selected topic or group."""
+"""Permissions in the words of `kctl why`, without Describe on a selected topic or group."""
 MOST_ROUNDS = 20
 
 

@@ -63,7 +63,7 @@ def test_the_certificates_of_a_listener(kafka_newest: KafkaCluster, tmp_path: Pa
 def test_a_hung_broker_is_named_and_is_3(kafka_three: KafkaCluster) -> None:
     with Admin({"bootstrap.servers": kafka_three.bootstrap()}) as admin:
         controller = admin.describe_quorum().leader_id
-    broker = max({1, 2, 3} - {controller})  # without a controller, kctl does not know the partitions that a broker leads
+    broker = max({1, 2, 3} - {controller})  # without a controller, kctl does not know what a broker leads
     frozen = kafka_three.node(broker)
     frozen.freeze()
     try:
