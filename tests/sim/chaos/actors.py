@@ -113,7 +113,7 @@ class Life:
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         self.consumer = Consumer(properties, runtime, events=self._on_network_event)
         self.generation = -1
-        """Last generation that the network thread reported; -1 after a loss. `group_metadata` keeps the lost generation."""
+        """Last generation that the network thread reported; -1 after a loss."""
         handlers = self.consumer._side._handlers
         self._on_member = handlers.get(MemberChanged)
         handlers[MemberChanged] = self._on_member_changed
