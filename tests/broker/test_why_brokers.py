@@ -25,7 +25,7 @@ from tests.support.ports import HOST
 CONFIGS = "kafka.admin.ConfigCommand"
 RATE = "leader.replication.throttled.rate=1000000,follower.replication.throttled.rate=1000000"
 DISK_BYTES, FILL_BYTES = 64 << 20, 61 << 20
-RECORD_BYTES = 900_000
+RECORD_BYTES, LAST_RECORD_BYTES = 900_000, 100_000
 MOST_TOPICS = 4
 OUTSIDE = "192.0.2.7"
 """An address that no machine has (RFC 5737)."""
@@ -173,7 +173,8 @@ def test_disk_that_fills_and_fails_is_found_until_it_is_repaired(two_disks: Kafk
             pytest.raises(UndeliveredError),
             Producer({"bootstrap.servers": cluster.bootstrap(), "delivery.timeout.ms": 1_000}) as producer,
         ):
-            producer.send(topic, bytes(RECORD_BYTES))
+            # It fits in the segment: a new one would write to a mapped index, and the fault ends a broker's process.
+            producer.send(topic, bytes(LAST_RECORD_BYTES))
         offline = story.until(story.cluster, "log-dir-offline")
         assert offline is not None
         assert offline.sentence.startswith(f"log directory {data} of broker 1 is offline: ")
