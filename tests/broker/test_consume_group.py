@@ -21,7 +21,9 @@ QUICK = ("-X", "heartbeat.interval.ms=300", "-X", "session.timeout.ms=10000")
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore")  # kafka-python reads its schemas in a way that Python calls deprecated
-def test_consume_shares_a_group_with_kafka_python_and_both_take_over(any_kafka: KafkaCluster) -> None:
+def test_consume_shares_a_group_with_kafka_python_and_both_take_over(
+    any_kafka: KafkaCluster, caplog: pytest.LogCaptureFixture
+) -> None:
     from kafka import KafkaConsumer  # not before the warnings are ignored
 
     topic = any_kafka.create_topic(partitions=PARTITIONS)
@@ -72,7 +74,9 @@ def test_consume_shares_a_group_with_kafka_python_and_both_take_over(any_kafka: 
     times = Counter([*seen, *ours_seen])
     missing = set(range(sum(ends.values()))) - set(times)
     again = {number: (seen.count(number), ours_seen.count(number)) for number in times if times[number] > 1}
-    assert (missing, again) == (set(), {}), "every record once; again: how often by kafka-python and by kctl"
+    failed = [each.getMessage() for each in caplog.records if "ommit failed" in each.getMessage()]
+    text = f"every record once; again: times by kafka-python and by kctl; commits that failed in kafka-python: {failed}"
+    assert (missing, again) == (set(), {}), text
 
 
 @pytest.mark.nightly
