@@ -12,7 +12,14 @@ import pytest
 from kctl.client.admin import Admin
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from kctl.client.errors import ApiTimeout, BrokerError, ConfigError, InvalidOffsetError, MaxBlockTimeout
+from kctl.client.errors import (
+    ApiTimeout,
+    BrokerError,
+    ConfigError,
+    InvalidOffsetError,
+    KafkaError,
+    MaxBlockTimeout,
+)
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files.cluster_facts import TopicFacts
 from kctl.pipeline.fingerprints import Compared
@@ -81,16 +88,23 @@ def test_everything_arrives_once_and_the_next_run_goes_on(kafka_newest: KafkaClu
     assert content(committed_rows(kafka_newest, f"{topic}-copy")) == content(committed_rows(kafka_newest, topic))
 
 
-def die_in_the_middle(tasks: Any, attempt: Attempt) -> Iterator[Mirrored]:
-    """As `mirror_ranges`, but the first attempt is killed where records of an open transaction are in the target."""
+def die_in_the_middle(tasks: Any, attempt: Attempt, *, folder: Path) -> Iterator[Mirrored]:
+    """As `mirror_ranges`, but the first attempt is killed where records of an open transaction are in the target.
+
+    The file `flush` in the folder says whether the records have arrived there.
+    """
     if attempt.number == 0:
         commit, done = Producer.commit_transaction, []
 
         def killed(self: Producer, timeout: float | None = None) -> None:
             done.append(1)
             if len(done) == 2:  # transactions have 16,384 to 32,767 records, by how many a fetch brings
+                outcome = folder / "flush"
                 try:
                     self.flush(30)
+                    outcome.write_text("complete")
+                except KafkaError as error:
+                    outcome.write_text(repr(error))
                 finally:  # the worker dies in any case: Spark would use it for the second attempt
                     os.kill(os.getpid(), signal.SIGKILL)
             commit(self, timeout)
@@ -100,13 +114,14 @@ def die_in_the_middle(tasks: Any, attempt: Attempt) -> Iterator[Mirrored]:
 
 
 def test_a_worker_that_is_killed_loses_nothing_and_writes_nothing_twice(
-    kafka_newest: KafkaCluster, session: Session, monkeypatch: pytest.MonkeyPatch
+    kafka_newest: KafkaCluster, session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     topic = kafka_newest.create_topic(partitions=1)
     produce(kafka_newest.bootstrap(), topic, 70_000, partitions=1)
-    monkeypatch.setattr(mirror_module, "mirror_ranges", die_in_the_middle)
+    monkeypatch.setattr(mirror_module, "mirror_ranges", partial(die_in_the_middle, folder=tmp_path))
     monkeypatch.setattr(mirror_module, "COMMIT_ROWS", 16_384)
     result = mirror(mirroring(kafka_newest, topic, f"{topic}-copy"), session=session)
+    assert (tmp_path / "flush").read_text() == "complete"
     assert (result.records, result.offsets) == (70_000, 70_000), "with what the killed attempt had committed"
     assert content(committed_rows(kafka_newest, f"{topic}-copy")) == content(committed_rows(kafka_newest, topic))
     tp = TopicPartition(f"{topic}-copy", 0)
