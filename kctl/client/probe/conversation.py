@@ -133,16 +133,10 @@ class Conversation:
             self._on_coordinator(_coordinator(response, self._group or ""), now_ms)
 
     def on_expired(self) -> bool:
-        """Return whether the conversation can end without the pending response.
-
-        Without a response from the controllers, record that no leader is known.
-        """
-        if isinstance(self._asked, MetadataRequest) and self._asked.topics is None:
-            return True
-        if not isinstance(self._asked, DescribeQuorumRequest):
-            return False
-        self._on_controller(NO_NODE)
-        return True
+        """Return whether the conversation can end without the pending response."""
+        if isinstance(self._asked, MetadataRequest):
+            return self._asked.topics is None
+        return isinstance(self._asked, DescribeQuorumRequest)
 
     def _on_cluster(self, response: DescribeClusterResponse) -> None:
         assert self._report.view is not None
@@ -167,7 +161,7 @@ class Conversation:
         brokers = tuple(Node(b.node_id, b.host, b.port, b.rack) for b in response.brokers)
         versions = self._connection.versions
         has_quorum = versions is not None and versions.supports(DescribeQuorumRequest)
-        controller_id = None if has_quorum else response.controller_id
+        controller_id = NO_NODE if has_quorum else response.controller_id  # until the controllers respond
         self._report.view = ClusterView(response.cluster_id, controller_id, brokers)
         self._report.phases_ms[Phase.METADATA] = elapsed_ms
         self._report.phase = Phase.READY

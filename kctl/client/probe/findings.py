@@ -255,7 +255,7 @@ def _fenced(reports: Sequence[AddressReport]) -> set[Node]:
 
 
 def _no_controller(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
-    views = [report.view for report in reports if report.view is not None]
+    views = [report.view for report in reports if report.view is not None and report.error is None]
     if views and all(view.controller_id == NO_NODE for view in views):
         text = "no broker reports an active controller: topics cannot be created or changed, leaders cannot move"
         yield ProbeFinding("no-controller", Severity.WARNING, "", text, "look at the controllers' quorum")

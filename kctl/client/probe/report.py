@@ -48,7 +48,7 @@ class ClusterView(NamedTuple):
 
     Attributes:
         controller_id: leader of the KRaft controllers, or the controller of a cluster with ZooKeeper. NO_NODE if there
-            is none; None if not reported.
+            is none or until the controllers respond; None if not reported.
         brokers: active brokers.
         fenced: registered brokers without heartbeats.
     """

@@ -215,6 +215,18 @@ def test_controller_is_the_leader_of_the_quorum_and_not_the_broker_that_forwards
         assert controllers == {nodes.sandbox.cluster.quorum.leader_id}
 
 
+@pytest.mark.parametrize("until_ms", [100, 2000, 60_000])
+def test_stopped_controllers_are_found_at_every_deadline(until_ms: int) -> None:
+    with Hub() as hub:
+        nodes = SimNodes(hub, Sandbox(nodes=3), resolver := SimResolver(hub))
+        nodes.sandbox.cluster.quorum.stop()
+        cluster = ProbedCluster(hub, network=nodes.network, resolver=resolver)
+        reports = cluster.run(*nodes.bootstrap.split(","), until_ms=until_ms).reports
+        findings = diagnose(reports, wall_ms=0)
+        assert [finding.id for finding in findings] == ["no-controller"]
+        assert verdict(reports, None, findings, strict=True) == ExitCode.PARTIAL_FAILURE
+
+
 @pytest.mark.parametrize(
     ("code", "controller_id", "ended_at_ms"),
     [

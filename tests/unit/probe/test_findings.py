@@ -173,6 +173,12 @@ def test_no_controller() -> None:
     assert "no-controller" not in found(report(controller_id=-1), report())
 
 
+def test_controller_is_not_missing_if_the_connection_was_lost_before_the_response() -> None:
+    lost = report(controller_id=-1)
+    lost.error = ConnectionLost("connection lost")
+    assert "no-controller" not in found(lost)
+
+
 def test_no_coordinator_has_the_brokers_reason() -> None:
     error = broker_error(15, "find the coordinator of group g")
     finding = found(report(), coordinator=CoordinatorReport("g", None, error))["no-coordinator"]
