@@ -260,10 +260,9 @@ def _details(error: BaseException) -> list[str]:
     causes = (str(error.cause), "" if error.cause is None else str(error.cause.__cause__))
     others = [str(each) for each in account.node_errors if str(each) not in causes]
     more = [f"and {len(others) - MOST_NODES} more nodes"] if len(others) > MOST_NODES else []
-    forwarded = getattr(_root_cause(error), "forwarded", "")
-    if forwarded:
+    if error.forwarded:
         lines.append(
-            f"KRaft brokers forward {forwarded} to the controller; check the controllers with: kctl why cluster"
+            f"KRaft brokers forward {error.forwarded} to the controller; check the controllers with: kctl why cluster"
         )
     return [*lines, *(f"also {other}" for other in others[:MOST_NODES]), *more]
 

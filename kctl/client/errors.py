@@ -504,13 +504,14 @@ class ApiTimeout(KafkaTimeoutError):
 class RequestTimeout(KafkaTimeoutError):
     """A broker did not respond to a request in time; the connection is dropped.
 
-    Args: is_rest: the call had less time left than request.timeout.ms.
+    Attributes: is_rest: whether the call had less time left than request.timeout.ms.
     """
 
     kind = ErrorKind.REQUEST_TIMEOUT
     limit = "request.timeout.ms"
 
     def __init__(self, waiting_for: str, *, timeout_ms: int, elapsed_ms: int, is_rest: bool = False) -> None:
+        self.is_rest = is_rest
         if is_rest:
             self.limit = "the rest of default.api.timeout.ms"
         super().__init__(waiting_for, timeout_ms=timeout_ms, elapsed_ms=elapsed_ms)

@@ -18,8 +18,10 @@ from kctl.client.errors import (
     ConnectionLost,
     KafkaError,
     RemoteProtocolError,
+    RequestTimeout,
 )
 from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.protocol.forwarding import FORWARDED
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.items import each_once
 from kctl.client.requests.retry import ADMIN, RetryPause
@@ -174,6 +176,8 @@ class Call:
         self._request_timeout_ms = request_timeout_ms
         self._retries = retries
         self._last_error: KafkaError | None = None
+        self._forwarded = ""
+        """Kafka's name of the pending request that KRaft brokers forward to the controller."""
         self._unconfirmed = Unconfirmed()
         with client.steps:
             client.network.status.clear_refusals()
@@ -201,20 +205,24 @@ class Call:
                 if is_last_poll_over:
                     self._span.update()
                     text = waiting_for if isinstance(waiting_for, str) else waiting_for()
-                    raise self._unconfirmed.mark(
-                        ApiTimeout(
-                            f"{self.what}: {text}{self._pauses()}",
-                            timeout_ms=self._span.timeout_ms,
-                            elapsed_ms=self._span.elapsed_ms,
-                            cause=self._last_error or client.last_error(),
-                            account=client.account_since(self._since),
-                        )
+                    error = ApiTimeout(
+                        f"{self.what}: {text}{self._pauses()}",
+                        timeout_ms=self._span.timeout_ms,
+                        elapsed_ms=self._span.elapsed_ms,
+                        cause=self._cause(),
+                        account=client.account_since(self._since),
                     )
+                    error.forwarded = self._forwarded
+                    raise self._unconfirmed.mark(error)
                 is_last_poll_over = timer.is_expired
                 if timer.is_expired:
                     client.poll_arrived()
                 else:
                     client.poll(timer.deadline_at_ms)
+
+    def _cause(self) -> KafkaError | None:
+        cause = self._last_error or self.client.last_error()
+        return None if isinstance(cause, RequestTimeout) and cause.is_rest else cause
 
     def _pauses(self) -> str:
         pauses = [
@@ -437,10 +445,15 @@ class Call:
         timeout_ms = min(self.timer.remaining_ms, self._request_timeout_ms)
         request = build(timeout_ms)
         is_change = self._unconfirmed.sent(node_id, request)
+        self._forwarded = request.NAME if request.NAME in FORWARDED else ""
 
         def done(answer: Answer) -> None:
             if is_change:
                 self._unconfirmed.ended(answer)
+            if not isinstance(answer.error, RequestTimeout):
+                self._forwarded = ""
+            elif self._check_deadline():
+                return  # the call reports its own timeout
             cause = None if answer.error is None else answer.error.__cause__
             if isinstance(cause, RemoteProtocolError) and cause.api == request.NAME:
                 answer = answer._replace(error=cause)

@@ -4,13 +4,19 @@ import json
 
 import pytest
 
+from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import Admin, NewTopic
 from kctl.client.admin.unconfirmed import Unconfirmed
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.errors import KafkaError
+from kctl.client.network.connection import Connection
+from kctl.client.network.request_table import RequestTable
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
-from tests.sim.admin.test_commands import Run, with_commands
+from tests.sim.admin.test_commands import TIMEOUT_MS, Run, with_commands
 from tests.sim.kit import SimCluster, run_with_admin
+
+FORWARDED = "KRaft brokers forward CreateTopics to the controller; check the controllers with: kctl why cluster"
 
 COMMANDS = {
     "topics create new": "kctl topics describe new",
@@ -115,3 +121,29 @@ def test_request_that_is_repeated_after_a_lost_response_leaves_its_refusal_open(
         assert error.outcome_unknown
 
     run_with_admin(app)
+
+
+@pytest.mark.parametrize(
+    ("request_timeout", "code", "is_request_first"),
+    [
+        ("30s", ExitCode.API_TIMEOUT, True),
+        ("30s", ExitCode.API_TIMEOUT, False),
+        (f"{TIMEOUT_MS // 2}ms", ExitCode.REQUEST_TIMEOUT, True),
+    ],
+)
+def test_stopped_controllers_have_the_same_exit_code_whichever_timeout_passes_first(
+    request_timeout: str, code: ExitCode, is_request_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def use(cluster: SimCluster, run: Run) -> None:
+        cluster.sandbox.stop_controllers()
+        ended = run(f"topics create new --request-timeout {request_timeout}")
+        assert (ended.code, FORWARDED in ended.stderr) == (code, True), ended.stderr
+        cluster.sandbox.start_controllers()
+
+    expire = RequestTable.expire
+
+    def expire_late(self: RequestTable, connection: Connection, now_ms: int) -> KafkaError | None:
+        return expire(self, connection, now_ms if is_request_first else now_ms - 1)
+
+    monkeypatch.setattr(RequestTable, "expire", expire_late)
+    with_commands(use, monkeypatch)
