@@ -195,7 +195,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="broker {broker} leads {leads} of {partitions}; its fair share is {fair}",
         leads_to="This broker has a large share of the load, and its failure interrupts many partitions.",
         show="kctl topics list",
-        cure="kctl partitions elect --all",
+        cure="{fix}",
     ),
     FindingKind(
         id="preferred-leader-not-leading",

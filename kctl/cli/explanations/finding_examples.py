@@ -32,7 +32,10 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "fix": "spread the keys of orders evenly, or process records faster: "
         "only one consumer at a time reads orders-2",
     },
-    "future-timestamps": {"fix": "kctl configs set topic orders message.timestamp.after.max.ms=3600000"},
+    "future-timestamps": {
+        "fix": "kctl configs set topic orders message.timestamp.after.max.ms=3600000 && "
+        "kctl topics trim orders:2 --before 41"
+    },
     "poison-record": {"reason": "The record has 9.4 MB, and earlier records have at most 3.1 kB"},
     "no-leader": {"reason": "its replicas are on brokers 2 and 3 (not registered)", "fix": "start brokers 2 and 3"},
     "coordinator-offline": {
@@ -65,7 +68,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "more": ". Its largest topic is orders (71 % of the used space)",
         "fix": "kctl configs set topic orders retention.bytes=10000000000",
     },
-    "leader-skew": {"partitions": "60 partitions"},
+    "leader-skew": {"partitions": "60 partitions", "fix": "kctl partitions elect --all"},
     "throttle-left-behind": {
         "where": "topic orders", "what": "leader.replication.throttled.replicas=2:1", "name": "orders",
         "fix": "kctl configs unset topic orders leader.replication.throttled.replicas",

@@ -46,6 +46,8 @@ _RETAIN = "kctl configs set topic {topic} retention.bytes={bytes}"
 _ENLARGE = (
     "enlarge the disk, or move replicas to other brokers. List replicas with: kctl brokers log-dirs {broker} --replicas"
 )
+_ELECT = "kctl partitions elect --all"
+_MOVE = "kctl partitions plan --to-brokers {brokers} > plan.json && kctl partitions move plan.json && "
 LEAST_SKEWED = 20
 """Minimum average of partitions for each broker. With fewer, leaders are never evenly distributed."""
 
@@ -354,15 +356,25 @@ def _leaders(look: Look) -> Iterator[Finding]:
 
 def _skew(look: Look) -> Iterator[Finding]:
     leads: dict[int, int] = dict.fromkeys((node.node_id for node in look.nodes), 0)
+    elected: Counter[int] = Counter()
     for info in look.partitions.values():
         if info.leader_id in leads:
             leads[info.leader_id] += 1
+            elected[next((each for each in info.replicas[:1] if each in info.isr), info.leader_id)] += 1
     total = sum(leads.values())
     fair = total // len(leads) if leads else 0
+    most = fair * SKEW_FACTOR
+    move = "" if max(elected.values(), default=0) < most else _MOVE.format(brokers=_ids(sorted(leads)))
     for node_id, count in leads.items():
-        if fair >= LEAST_SKEWED and count >= fair * SKEW_FACTOR:
+        if fair >= LEAST_SKEWED and count >= most:
             yield FINDINGS["leader-skew"].found(
-                {"broker": node_id, "leads": count, "partitions": counted(total, "partition"), "fair": fair},
+                {
+                    "broker": node_id,
+                    "leads": count,
+                    "partitions": counted(total, "partition"),
+                    "fair": fair,
+                    "fix": f"{move}{_ELECT}",
+                },
                 [Evidence("Metadata", "leaders by broker", {str(key): value for key, value in sorted(leads.items())})],
             )
 

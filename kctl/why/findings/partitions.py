@@ -12,7 +12,7 @@ from kctl.grammar.integers import integer_in
 from kctl.why.finding import Evidence, Finding, Value
 from kctl.why.look import FUTURE_MS, ConfigValue, Look, Looks, in_sync_missing
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, by_partition, date_text, more_text, place, source_text, worst_of
+from kctl.why.wording import age_text, by_partition, date_text, each_of, more_text, place, source_text, worst_of
 
 _MIN_ISR, _UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 _TIMESTAMP_TYPE, _BY_BROKERS = "message.timestamp.type", "LogAppendTime"
@@ -268,7 +268,7 @@ def _future(look: Look) -> Iterator[Finding]:
                 "offset": newest.offset,
                 "date": date_text(newest.timestamp_ms),
                 "ahead": age_text(ahead[worst]),
-                "fix": _fix_of_future(worst, leader),
+                "fix": _fix_of_future(look, worst, leader, ahead),
                 **where,
             },
             [
@@ -290,13 +290,17 @@ def _evidence_of_dates(tp: TopicPartition, info: PartitionInfo) -> list[Evidence
     ]
 
 
-def _fix_of_future(tp: TopicPartition, leader: PartitionInfo | None) -> str:
+def _fix_of_future(
+    look: Look, tp: TopicPartition, leader: PartitionInfo | None, ahead: Iterable[TopicPartition]
+) -> str:
     """Return the fix. A limit rejects timestamps that clients set, and not those that brokers set."""
+    ends = ({"next": look.newest[each].offset + 1, **place(each)} for each in ahead)
+    trim = each_of("kctl topics trim {topic}:{number} --before {next}", ends)
     if leader is None:
-        return fill_command(_LIMIT, {"topic": tp.topic})
-    replicas = brokers_text(leader.replicas)
+        return fill_command(_LIMIT, {"topic": tp.topic}) + trim
     return (
-        f"synchronize the clocks of {replicas} (NTP): the leader sets the timestamps ({_TIMESTAMP_TYPE}={_BY_BROKERS})"
+        f"synchronize the clocks of {brokers_text(leader.replicas)} (NTP): the leader sets the timestamps "
+        f"({_TIMESTAMP_TYPE}={_BY_BROKERS}). Then delete these and all earlier records: {trim.removeprefix(' && ')}"
     )
 
 

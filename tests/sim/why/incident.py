@@ -16,6 +16,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -140,8 +141,11 @@ class Live(Story):
         """Run the command lines of the last fix from the words `start` on."""
         found = re.split(r"; |\. |, and ", self.report.fix[self.report.fix.index(start) :])[0]
         for line in found.split(" && "):
-            ended = self.run(line.removeprefix("kctl "))
+            command, _, path = line.removeprefix("kctl ").partition(" > ")
+            ended = self.run(f"{command} --execute" if command.startswith("topics trim ") else command)
             assert ended.code == ExitCode.OK, ended.stderr
+            if path:
+                Path(path).write_bytes(ended.stdout)
 
 
 def incident(
@@ -166,7 +170,8 @@ def incident(
     """
 
     def make(steps: Callable[[Live], Steps]) -> Callable[[pytest.MonkeyPatch], None]:
-        def test(monkeypatch: pytest.MonkeyPatch) -> None:
+        def test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+            monkeypatch.chdir(tmp_path)
             with Hub(seed=3) as hub:
                 given = {"t": 2} if topics is None else topics
                 sim = SimCluster(hub, nodes=nodes, topics=given, settings=settings, security=security)

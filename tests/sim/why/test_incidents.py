@@ -7,7 +7,7 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from kctl.cli.exit_codes import ExitCode
-from kctl.client.admin import AclOperation, AclPermission, AclResourceType, AclRule, PatternType, QuotaEntity
+from kctl.client.admin import AclOperation, AclPermission, AclResourceType, AclRule, NewTopic, PatternType, QuotaEntity
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.security.tls import server_context
 from kctl.sandbox import ClusterSettings, Fault, ListenerSecurity
@@ -412,6 +412,26 @@ def test_quorum_without_a_majority_is_found(story: Live) -> Steps:
     yield
     story.sandbox.heal()
     story.wait(5_000)
+
+
+@incident("why cluster", "leader-skew", "broker 1 leads ", fix="kctl partitions elect --all", code=ExitCode.OK)
+def test_leaders_on_one_broker_are_elected_by_the_fix(story: Live) -> Steps:
+    yield
+    story.sandbox.create_topic("r", 58, 3)
+    for partition in range(58):
+        story.sandbox.move_leader("r", partition, 1)
+    yield
+    story.fix("kctl partitions elect")
+
+
+@incident(
+    "why cluster", "leader-skew", "broker 1 leads ", fix="kctl partitions plan --to-brokers 1,2,3 > ", code=ExitCode.OK
+)
+def test_replicas_that_prefer_one_broker_are_moved_by_the_fix(story: Live) -> Steps:
+    yield
+    story.admin.create_topics([NewTopic("r", assignments=dict.fromkeys(range(60), (1, 2)))]).raise_first()
+    yield
+    story.fix("kctl partitions plan")
 
 
 @incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")

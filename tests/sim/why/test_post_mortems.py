@@ -335,7 +335,6 @@ def test_record_from_the_future_that_stops_retention_is_found(story: Live) -> St
         producer.send("t", b"x", partition=1, timestamp_ms=1000 * story.sim.clock.wall_ms())
     yield
     story.fix("kctl configs set")
-    story.sandbox.delete_records("t", 1, 1)
 
 
 @incident("consume t -e", "AdvertisedAddressError", "broker 2 advertises", fix="", code=ExitCode.ADVERTISED_ADDRESS)
@@ -404,7 +403,7 @@ def test_clock_of_a_broker_that_jumps_ahead_is_found_in_the_dates_of_its_records
     with patch.object(PartitionLog, "append", append_late):
         story.produce(1, "r")
     yield
-    story.sandbox.delete_records("r", 0, 1)
+    story.fix("kctl topics trim")
 
 
 @incident("why group g", "log-truncated", "but its log ends at 3", fix="kctl groups reset-offsets g --topic t:0 ")
