@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kctl.cli.formats.columns import READABLE, columns_of, fitted, wrapped
+from kctl.cli.formats.columns import READABLE, columns_of, wrapped
 from kctl.cli.formats.listing import Listing, write_lines, write_listing
 from kctl.cli.formats.rows import Paint, Row
 from kctl.cli.options import Common
@@ -197,8 +197,13 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
     for name, found in list(by_id.items())[:MOST_IDS]:
         severity = found[0].severity.value
         head = f"  {severity.upper():<7}  {name:<{longest}}  "
-        line = head + _listed_within([one_line(each.subject) for each in found], width - len(head))
-        yield line if paint is None else line.replace(severity.upper(), paint("level", severity, severity.upper()), 1)
+        text = _listed_within([one_line(each.subject) for each in found], width - len(head))
+        lines = [head + text]
+        if columns_of(lines[0]) > width:
+            lines = [head.rstrip(), *wrapped(text, width, "    ", "    ")]
+        if paint is not None:
+            lines[0] = lines[0].replace(severity.upper(), paint("level", severity, severity.upper()), 1)
+        yield from lines
     if len(by_id) > MOST_IDS:
         yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
 
@@ -208,7 +213,7 @@ def _listed_within(subjects: Sequence[str], room: int) -> str:
         text = listed(subjects, count)
         if columns_of(text) <= room:
             return text
-    return fitted(subjects[0] if len(subjects) == 1 else counted(len(subjects), "finding"), max(room, 1)).rstrip()
+    return subjects[0] if len(subjects) == 1 else counted(len(subjects), "finding")
 
 
 def _head_lines(finding: Finding, width: int, paint: Paint | None) -> list[str]:
