@@ -40,13 +40,15 @@ class Gap(NamedTuple):
     Attributes:
         request: Kafka's name of the API.
         of: subject of the request.
-        error: None if the request was not sent, because time or request budget was used up.
+        error: None without a request, because time or request budget was used up, and for a response that is empty.
+        right: permission that is missing, or that may be missing if the error is None.
     """
 
     request: str
     of: str
     error: KafkaError | None
     reason: str
+    right: str | None = None
 
 
 class Silence(NamedTuple):

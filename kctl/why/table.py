@@ -4,7 +4,6 @@
 """
 
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import AuthorizationError
 from kctl.why.finding import NEWEST_TIMESTAMPS, PROBE, FindingKind, Scope, Severity
 from kctl.why.table_cluster import CLUSTER_FINDINGS
 from kctl.why.table_connections import CONNECTION_FINDINGS
@@ -53,8 +52,8 @@ def rights_of(kind: FindingKind) -> list[str]:
     return list(dict.fromkeys(REQUEST_RIGHTS[request] for request in kind.requests if request in REQUEST_RIGHTS))
 
 
-def missing_right(request: str, refusal: AuthorizationError) -> str | None:
-    return _ONE_OF_THEM.get((request, refusal.code)) or REQUEST_RIGHTS.get(request)
+def missing_right(request: str, code: int) -> str | None:
+    return _ONE_OF_THEM.get((request, code)) or REQUEST_RIGHTS.get(request)
 
 
 def kinds_of(scopes: tuple[Scope, ...]) -> list[FindingKind]:

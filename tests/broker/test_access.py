@@ -9,10 +9,8 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.acls import CLUSTER_NAME
 from kctl.client.admin import AclOperation, AclPermission, AclResourceType, AclRule, PatternType
-from kctl.client.errors import AuthorizationError
 from kctl.client.producer import Producer
 from kctl.why import Scope, Selection, diagnose
-from kctl.why.table import missing_right
 from tests.broker.why_story import NOTICED_MS, KafkaStory
 from tests.cli.processes import Ended, kctl
 from tests.support.bounds import bound
@@ -329,15 +327,10 @@ def test_why_names_each_right_that_is_missing_and_needs_no_other(kafka: KafkaClu
         for _ in range(MOST_ROUNDS):
             looks = story.looks(selection)
             assert "transaction-hanging" not in {each.id for each in diagnose(looks, tuple(Scope)).findings}
-            refused = {
-                each.request: missing_right(each.request, each.error)
-                for each in looks.now.gaps
-                if isinstance(each.error, AuthorizationError)
-            }
+            refused = {each.request: each.right for each in looks.now.gaps if each.right is not None}
             if not refused:
                 break
             for request, right in refused.items():
-                assert right is not None
                 grant(*RIGHTS[right], right)
                 named.setdefault(right, set()).add(request)
         producer.abort_transaction(timeout=30)

@@ -16,7 +16,7 @@ from kctl.cli.why.view import write_diagnosis
 from kctl.client.admin import Admin
 from kctl.client.clock import Timer, duration_text
 from kctl.client.config import nearest_name
-from kctl.client.errors import AuthorizationError, BrokerError, UnsupportedVersionError
+from kctl.client.errors import BrokerError, UnsupportedVersionError
 from kctl.client.network.system import system_runtime
 from kctl.why import Diagnosis, Scope, Selection, Severity, Throttles, diagnose, share_s, take_looks
 from kctl.why.table import FINDINGS, kinds_of
@@ -165,8 +165,7 @@ def exit_code(diagnosis: Diagnosis) -> int:
         return ExitCode.PARTIAL_FAILURE
     for unchecked in diagnosis.unchecked:
         error = unchecked.gap.error
-        if error is None:
-            return ExitCode.PARTIAL_FAILURE
-        if not isinstance(error, AuthorizationError | UnsupportedVersionError):
-            return explain(error).code
+        if unchecked.gap.right is not None or isinstance(error, UnsupportedVersionError):
+            continue
+        return ExitCode.PARTIAL_FAILURE if error is None else explain(error).code
     return ExitCode.OK

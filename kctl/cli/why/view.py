@@ -9,11 +9,10 @@ from kctl.cli.formats.rows import Paint, Row
 from kctl.cli.options import Common
 from kctl.cli.output_options import Output
 from kctl.client.clock import duration_text
-from kctl.client.errors import AuthorizationError
 from kctl.client.wording import counted, listed, one_line
 from kctl.why import Diagnosis, Evidence, Finding, Looks
 from kctl.why.diagnosis import Unchecked
-from kctl.why.table import FINDINGS, missing_right
+from kctl.why.table import FINDINGS
 
 COLUMNS = ("id", "severity", "subject", "sentence", "leads_to", "show", "cure")
 MOST_LISTED = 5
@@ -66,7 +65,7 @@ def unchecked_object(unchecked: Unchecked) -> dict[str, object]:
         "request": gap.request,
         "of": gap.of,
         "reason": gap.reason,
-        "right": _right(unchecked),
+        "right": gap.right,
         "ids": list(unchecked.ids),
     }
 
@@ -85,11 +84,6 @@ def _row(finding: Finding) -> Row:
 
 def _evidence_object(evidence: Evidence) -> dict[str, object]:
     return {"request": evidence.request, "of": evidence.of, "values": dict(evidence.values)}
-
-
-def _right(unchecked: Unchecked) -> str | None:
-    error = unchecked.gap.error
-    return missing_right(unchecked.gap.request, error) if isinstance(error, AuthorizationError) else None
 
 
 # --- for people -------------------------------------------------------------------------------------------------------
@@ -245,9 +239,8 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield a line for each reason of failed checks. Findings appear only once."""
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
-        gap, right = unchecked.gap, _right(unchecked)
-        is_refused = right is not None and gap.reason == str(gap.error)
-        reason = f"permission {right} is missing" if is_refused else gap.reason
+        gap = unchecked.gap
+        reason = gap.reason if gap.right is None or gap.error is None else f"permission {gap.right} is missing"
         by_reason.setdefault(reason, []).append(unchecked)
     named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:

@@ -21,6 +21,7 @@ from kctl.client.errors import (
 )
 from kctl.client.wording import brokers_text
 from kctl.why.look import Gap, Silence
+from kctl.why.table import missing_right
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -212,7 +213,8 @@ class Asker:
             reason = f"{brokers} {'does' if len(waited_for) == 1 else 'do'} not respond"
         else:
             reason = f"no response from {brokers} yet"
-        self.gaps.append(Gap(request, of, error, reason))
+        right = missing_right(request, error.code) if isinstance(error, AuthorizationError) else None
+        self.gaps.append(Gap(request, of, error, reason, right))
 
     def _reason(self, request: str, error: KafkaError, phase: str) -> str:
         if not isinstance(error, KafkaTimeoutError):

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from kctl.client.admin import GroupDescription
-from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.wording import counted
 from kctl.pipeline.mirrored_offsets import is_of_mirror
 from kctl.why.gathering.asker import BUDGET_SPENT, Asker
 from kctl.why.look import Gap, GroupLook
+from kctl.why.table import missing_right
 
 FIRST_GROUPS, MORE_GROUPS = 100, 10
 """Number of groups in the first call for offsets, which estimates the cost, and growth factor of later calls."""
@@ -82,8 +83,8 @@ def _with_offsets(asker: Asker, described: dict[str, GroupDescription]) -> dict[
         found[group_id] = GroupLook(described[group_id], committed)
     if empty:
         of = empty[0] if len(empty) == 1 else counted(len(empty), "group")
-        hidden = broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"list the offsets of {of}")
-        asker.gaps.append(Gap("OffsetFetch", of, hidden, NO_OFFSETS))
+        right = missing_right("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        asker.gaps.append(Gap("OffsetFetch", of, None, NO_OFFSETS, right))
     return found
 
 

@@ -15,10 +15,8 @@ from kctl.client.admin import (
     ResourceType,
 )
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import AuthorizationError
 from kctl.sandbox import ClusterSettings
 from kctl.why import Look, Looks, Scope, Selection, diagnose
-from kctl.why.table import missing_right
 from tests.sim.kit import settle
 from tests.sim.why.story import Story, run_story
 
@@ -102,8 +100,8 @@ def refused(look: Look) -> dict[str, set[str | None]]:
     """Return the missing permissions by request."""
     found: dict[str, set[str | None]] = {}
     for gap in look.gaps:
-        assert isinstance(gap.error, AuthorizationError), gap
-        found.setdefault(gap.request, set()).add(missing_right(gap.request, gap.error))
+        assert gap.right is not None, gap
+        found.setdefault(gap.request, set()).add(gap.right)
     return found
 
 

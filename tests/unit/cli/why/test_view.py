@@ -1,6 +1,8 @@
 """How `kctl why` prints what was not checked."""
 
+from kctl.cli.why.run import exit_code
 from kctl.cli.why.view import _lines, _summary, _unchecked_lines
+from kctl.client.errors import AuthorizationError
 from kctl.why import Diagnosis, Evidence, Finding, Looks
 from kctl.why.diagnosis import Unchecked
 from kctl.why.finding import Severity
@@ -31,6 +33,17 @@ def test_requests_without_an_answer_for_one_reason_share_a_line() -> None:
     assert lines(gap("Metadata", "slow", "no-leader"), gap("ListGroups", "slow", "group-stuck")) == [
         "not fully checked: no-leader, group-stuck; Metadata (the cluster), ListGroups (the cluster): slow"
     ]
+
+
+def test_missing_permission_replaces_the_error_and_a_possibly_missing_one_does_not() -> None:
+    error, right = AuthorizationError("denied"), "Describe on its topics"
+    refused = Unchecked(Gap("OffsetFetch", "group g", error, "denied", right), ("lost-data",))
+    empty = Unchecked(Gap("OffsetFetch", "group h", None, "no committed offsets", right), ("group-stuck",))
+    assert lines(refused, empty) == [
+        "not fully checked: lost-data; OffsetFetch (group g): permission Describe on its topics is missing",
+        "not fully checked: group-stuck; OffsetFetch (group h): no committed offsets",
+    ]
+    assert exit_code(Diagnosis((), (), (refused, empty), ())) == 0
 
 
 def test_summary_claims_no_more_than_was_checked() -> None:
