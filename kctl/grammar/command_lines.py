@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from kctl.client.wording import one_line
 
-_REST = "{rest}"
-"""Placeholder for further commands, filled as is."""
+STOP, _REST = "{stop}", "{rest}"
+"""Placeholders for an instruction before a command and for further commands, filled as is."""
 
 
 class Words(str):
@@ -21,8 +21,12 @@ def fill_command(template: str, values: Mapping[str, object]) -> str:
 
     If a name begins with a hyphen, the options precede the names, which follow `--`.
     """
-    if template.endswith(_REST):
-        return fill_command(template.removesuffix(_REST), values) + str(values["rest"])
+    _, stop, command = template.rpartition(STOP)
+    command, rest, _ = command.partition(_REST)
+    return stop.format_map(values) + _filled(command, values) + rest.format_map(values)
+
+
+def _filled(template: str, values: Mapping[str, object]) -> str:
     words = {name: value if isinstance(value, Words) else quoted(str(value)) for name, value in values.items()}
     head, hyphen, options = template.partition(" -")
     command = head.partition("{")[0].split()

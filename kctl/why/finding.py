@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
-from kctl.grammar.command_lines import fill_command
+from kctl.grammar.command_lines import STOP, fill_command
 
 OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "stop", "who", "hot"})
 """Fields that may be empty. Their values include punctuation."""
-_STOP = "{stop}"
-"""Field for an instruction before the commands of a fix."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"
 """Request name for the steps of a connection, as in kctl probe: DNS, TCP, TLS, login, and the first requests."""
@@ -105,18 +103,12 @@ class FindingKind(NamedTuple):
             tuple(evidence),
             fill(self.leads_to, values),
             fill_command(self.show, values),
-            self._cure(values),
+            (fill_command if is_command(self.cure) else fill)(self.cure, values),
         )
-
-    def _cure(self, values: Mapping[str, Value]) -> str:
-        if not is_command(self.cure):
-            return fill(self.cure, values)
-        stop = fill(_STOP, values) if self.cure.startswith(_STOP) else ""
-        return stop + fill_command(self.cure.removeprefix(_STOP), values)
 
 
 def is_command(text: str) -> bool:
-    return text.removeprefix(_STOP).startswith("kctl ")
+    return text.removeprefix(STOP).startswith("kctl ")
 
 
 def fill(template: str, values: Mapping[str, Value]) -> str:
