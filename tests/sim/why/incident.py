@@ -158,7 +158,7 @@ def incident(
     nodes: int = 3,
     settings: ClusterSettings | None = None,
     security: ListenerSecurity | None = None,
-) -> Callable[[Callable[[Live], Steps]], Callable[[pytest.MonkeyPatch], None]]:
+) -> Callable[[Callable[[Live], Steps]], Callable[[pytest.MonkeyPatch, Path], None]]:
     """Return what makes a test of a story.
 
     Args:
@@ -169,7 +169,7 @@ def incident(
         code: the exit code while the fault lasts.
     """
 
-    def make(steps: Callable[[Live], Steps]) -> Callable[[pytest.MonkeyPatch], None]:
+    def make(steps: Callable[[Live], Steps]) -> Callable[[pytest.MonkeyPatch, Path], None]:
         def test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.chdir(tmp_path)
             with Hub(seed=3) as hub:
