@@ -9,7 +9,7 @@ import pytest
 
 from kctl.sandbox.server import ServedSandbox
 from tests.cli.groups_scene import fill
-from tests.cli.processes import BOUND_S, kctl
+from tests.cli.processes import BOUND_S, HAS_SPARK, kctl
 from tests.cli.screen import Screen
 from tests.cli.terminal import Terminal
 
@@ -54,7 +54,9 @@ def test_plans_fit(cluster: ServedSandbox, topic: str, tmp_path: Path, columns: 
         ("export", "t", "--to", "x", "--dry-run"),
         ("verify", "t", "--to-topic", "u", "--dry-run"),
         ("mirror", "t", "--to-topic", "u", "--dry-run"),
-        ("mirror", "t", "--to-topic", "u"),
+        pytest.param(
+            ("mirror", "t", "--to-topic", "u"), marks=pytest.mark.skipif(not HAS_SPARK, reason="jobs need pyspark")
+        ),
     ],
     ids=" ".join,
 )
