@@ -7,7 +7,6 @@ import errno
 import http.client
 import io
 import json
-import re
 import socket
 import ssl
 import threading
@@ -31,6 +30,7 @@ from kctl.client.errors import (
     TransportError,
     WrongPeerError,
 )
+from kctl.client.masking import without_secrets
 from kctl.client.runtime import Address, Lookup, Resolver
 from kctl.client.wording import one_line, place_text
 
@@ -43,10 +43,6 @@ MOST_ERROR_BYTES = 64 * 1024
 """Size of an error's body that is used for the message. The rest is dropped."""
 MOST_JSON_VALUES = 2_000_000
 """Maximum number of values in a document. Python needs about 100 bytes for each value."""
-LEAST_SECRET_CHARS = 3
-"""Minimum length of secrets that are masked. Shorter ones are parts of many words."""
-_ESCAPED_SINGLY = '"\\/'
-"""Characters that JSON may escape by a backslash."""
 _UNREACHABLE = {errno.EHOSTUNREACH: "host unreachable", errno.ENETUNREACH: "network unreachable"}
 
 
@@ -417,25 +413,15 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Mask the login in an error response, because some servers repeat it, possibly with JSON escapes."""
+    """Mask the login in an error response, because some servers repeat it."""
     scheme, _, given = authorization.partition(" ")
-    secrets = [(given or scheme).encode()]  # AWS's containers have tokens without a scheme
+    secrets = [given or scheme]  # AWS's containers have tokens without a scheme
     if scheme == "Basic":
-        user_info = b64decode(given)
-        secrets += [user_info, user_info.partition(b":")[2]]
-    body, reason = response.body[:MOST_ERROR_BYTES], response.reason.encode()
-    for secret in secrets:
-        if len(secret) >= LEAST_SECRET_CHARS:
-            written = re.compile(b"".join(map(_as_written, secret.decode("utf-8", "surrogateescape"))))
-            body, reason = written.sub(b"***", body), written.sub(b"***", reason)
-    return response._replace(body=body, reason=reason.decode(errors="replace"))
-
-
-def _as_written(char: str) -> bytes:
-    plain = re.escape(char.encode("utf-8", "surrogateescape"))
-    units = char.encode("utf-16-be", "surrogatepass").hex()
-    escaped = "".join(rf"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()
-    return rb"(?:%s%s|(?i:%s))" % (rb"\\?" if char in _ESCAPED_SINGLY else b"", plain, escaped)
+        user_info = b64decode(given).decode("utf-8", "surrogateescape")
+        secrets += [user_info, user_info.partition(":")[2]]
+    text = without_secrets(response.body[:MOST_ERROR_BYTES].decode("utf-8", "surrogateescape"), secrets)
+    body = text.encode("utf-8", "surrogateescape")
+    return response._replace(body=body, reason=without_secrets(response.reason, secrets))
 
 
 def _set_timeout(connection: Connection, timer: Timer) -> None:

@@ -6,7 +6,8 @@ from urllib.parse import quote, urlencode
 
 from kctl.client.clock import Timer
 from kctl.client.errors import AuthenticationError, ConnectionLost, WrongPeerError
-from kctl.client.http import LEAST_SECRET_CHARS, NO_PLAIN_LOGIN, HttpClient, PlainLogin, http_url, read_json
+from kctl.client.http import NO_PLAIN_LOGIN, HttpClient, PlainLogin, http_url, read_json
+from kctl.client.masking import without_secrets
 from kctl.client.wording import one_line
 
 MOST_TOKEN_CHARS = 64 * 1024
@@ -71,8 +72,8 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
     answered = found if isinstance(found, dict) else {}
     if response.status != 200:
         reason = str(answered.get("error_description") or answered.get("error") or response.reason)
-        for secret in (wanted.client_secret, password):  # in a login, an id with a colon hides where the secret begins
-            reason = reason.replace(secret, "***") if len(secret) >= LEAST_SECRET_CHARS else reason
+        # HttpClient cannot see where the secret begins: the client ID may contain a colon.
+        reason = without_secrets(reason, (wanted.client_secret, password))
         text = f"{place} gave no token: {one_line(reason)[:300]} (HTTP {response.status})"
         raise ConnectionLost(text) if response.status in _UNAVAILABLE else AuthenticationError(text)
     value, lifetime_s = answered.get("access_token"), answered.get("expires_in")
