@@ -127,9 +127,8 @@ class Handshake:
         assert isinstance(response, SaslAuthenticateResponse)
         assert self._sasl is not None
         if response.error_code != 0:
-            words = one_line(response.error_message or "") or error_name(response.error_code)
-            reason, hint = self._sasl.refusal(words)
-            raise AuthenticationError(f"{self._sasl.name}: {reason}", hint=hint)
+            reason, hint = self._sasl.refusal(response.error_message or error_name(response.error_code))
+            raise AuthenticationError(f"{self._sasl.name}: {one_line(reason)}", hint=hint)
         token = self._sasl.step(response.auth_bytes)
         if token is None:
             self.session_lifetime_ms = max(0, response.session_lifetime_ms)

@@ -97,6 +97,21 @@ def test_refused_token_is_compared_by_its_claims_and_not_shown() -> None:
     assert "canary" not in hint
 
 
+@pytest.mark.parametrize("length", [20, 610])
+def test_refusal_that_repeats_the_token_is_told_without_it(length: int) -> None:
+    token = f"eyJ.{'canary' * length}"[:length]
+    for words in (f'{{"status":"invalid {token}"}}', f'{{"{token}":"invalid"}}', f"no {token}", f'["{token}"]'):
+        ours = OauthBearerClient(lambda: Token(token))
+        ours.first()
+        assert "***" in ours.refusal(words)[0]
+        assert "eyJ" not in ours.refusal(words)[0]
+        ours.step(words.encode())
+        with pytest.raises(AuthenticationError) as raised:
+            ours.step(b"")
+        assert "***" in str(raised.value)
+        assert "eyJ" not in str(raised.value)
+
+
 @pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.W10.c", "a.MQ.c"])
 def test_refused_token_that_is_no_jwt_is_named_as_such(token: str) -> None:
     ours = OauthBearerClient(lambda: Token(token))

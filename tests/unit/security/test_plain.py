@@ -1,5 +1,7 @@
 """PLAIN, both sides."""
 
+from base64 import b64encode
+
 import pytest
 
 from kctl.client.errors import AuthenticationError, ConfigError
@@ -39,6 +41,14 @@ def test_another_authorization_identity_is_refused() -> None:
 def test_a_broker_that_goes_on_is_refused() -> None:
     with pytest.raises(AuthenticationError):
         PlainClient("a", "b").step(b"more")
+
+
+def test_refusal_that_repeats_the_password_is_told_without_it() -> None:
+    ours = PlainClient("ann", "canary-7")
+    encoded = b64encode(ours.first()).decode()
+    reason, _ = ours.refusal(f"x canary-7, {encoded}, {'y' * 500} canary-7")
+    assert reason == f"x ***, AGFubgB***w==, {'y' * 500} ***"
+    assert PlainClient("ann", "a").refusal("a bad password")[0] == "a bad password"
 
 
 def test_a_nul_cannot_be_carried() -> None:

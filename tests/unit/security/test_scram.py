@@ -141,6 +141,14 @@ def test_a_bad_first_answer_is_named(answer: bytes, why: str) -> None:
         ours.step(answer.replace(b"NONCE", nonce))
 
 
+def test_refusal_that_repeats_the_password_is_told_without_it() -> None:
+    ours = ScramClient("SCRAM-SHA-256", "ann", "canary-7", Seeded(1))
+    assert ours.refusal("bad canary-7")[0] == "bad ***"
+    with pytest.raises(AuthenticationError) as raised:
+        ours.step(b"e=" + b"x" * 195 + b"canary-7")
+    assert str(raised.value).endswith("x***'")
+
+
 def test_the_brokers_own_refusal_is_told() -> None:
     ours, theirs = client("SCRAM-SHA-256"), server("SCRAM-SHA-256")
     ours.step(theirs.step(ours.first()))

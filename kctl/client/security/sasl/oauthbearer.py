@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from kctl.client.clock import Clock, duration_text
 from kctl.client.config import ClientConfig, read_input
 from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.masking import without_secrets
 from kctl.client.security.jaas import KEY, JaasEntry, read_jaas
 from kctl.client.wording import one_line
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kctl.client.oauth import ClientCredentials
 
 MAX_TOKEN_BYTES = 64 * 1024
+MOST_REFUSAL_CHARS = 400
 SEPARATOR = "\x01"
 DUMMY_RESPONSE = b"\x01"
 """Response to a rejection, so that the broker may end the exchange."""
@@ -71,11 +73,14 @@ class OauthBearerClient:
         if not challenge:
             self.complete = True
             return None
-        self._refusal = f"the token was refused: {_words(challenge)}"
+        self._refusal = f"the token was refused: {self._words(challenge)}"
         return DUMMY_RESPONSE
 
     def refusal(self, words: str) -> tuple[str, str]:
-        return self._refusal or f"the token was refused: {_words(words.encode())}", self._hint()
+        return self._refusal or f"the token was refused: {self._words(words.encode())}", self._hint()
+
+    def _words(self, challenge: bytes) -> str:
+        return without_secrets(_words(challenge[:MAX_TOKEN_BYTES]), (self._token,))[:MOST_REFUSAL_CHARS]
 
     def _hint(self) -> str:
         claims = _claims_of(self._token)
@@ -107,12 +112,12 @@ def _shown(claim: object) -> str:
 def _words(challenge: bytes) -> str:
     """Return the reason in a rejection, which is JSON, as readable text."""
     try:
-        refusal = json.loads(challenge[:MAX_TOKEN_BYTES])
+        refusal = json.loads(challenge)
     except (ValueError, RecursionError):
-        return repr(challenge[:100])
+        return repr(challenge)
     if not isinstance(refusal, dict):
-        return repr(challenge[:100])
-    return one_line(", ".join(f"{name} {value}" for name, value in refusal.items() if isinstance(value, str)))[:400]
+        return repr(challenge)
+    return one_line(", ".join(f"{name} {value}" for name, value in refusal.items() if isinstance(value, str)))
 
 
 # --- where tokens come from ------------------------------------------------------------------------------------------

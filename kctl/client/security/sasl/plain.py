@@ -1,6 +1,7 @@
 """PLAIN (RFC 4616): user name and password in one message."""
 
 from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.masking import without_secrets
 
 PASSWORD_HINT = "check user name, password and mechanism"
 
@@ -12,6 +13,7 @@ class PlainClient:
         """Raises: ConfigError: name or password contains NUL, which separates them."""
         if "\0" in username or "\0" in password:
             raise ConfigError("sasl.jaas.config: PLAIN cannot carry a NUL", key="sasl.jaas.config")
+        self._password = password
         self._message = b"\0" + username.encode() + b"\0" + password.encode()
         self.complete = False
 
@@ -25,4 +27,4 @@ class PlainClient:
         return None
 
     def refusal(self, words: str) -> tuple[str, str]:
-        return words, PASSWORD_HINT
+        return without_secrets(words, (self._password,)), PASSWORD_HINT

@@ -12,6 +12,7 @@ from base64 import b64decode, b64encode
 from typing import NamedTuple
 
 from kctl.client.errors import AuthenticationError, ConfigError
+from kctl.client.masking import without_secrets
 from kctl.client.runtime import Entropy
 from kctl.client.security.sasl.plain import PASSWORD_HINT
 
@@ -70,7 +71,7 @@ class ScramClient:
             raise ConfigError("sasl.jaas.config: SCRAM needs a username without NUL", key="sasl.jaas.config")
         self.name = mechanism
         self.complete = False
-        self._password = password.encode()
+        self._password = password
         self._nonce = nonce_from(entropy)
         extension = ",tokenauth=true" if is_token else ""
         self._first_bare = f"n={escape_name(username)},r={self._nonce}{extension}"
@@ -90,7 +91,7 @@ class ScramClient:
         return None
 
     def refusal(self, words: str) -> tuple[str, str]:
-        return words, PASSWORD_HINT
+        return without_secrets(words, (self._password,)), PASSWORD_HINT
 
     def _answer(self, server_first: str) -> bytes:
         match = _SERVER_FIRST.fullmatch(server_first)
@@ -103,7 +104,7 @@ class ScramClient:
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
             bounds = f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are accepted"
             raise self._error(f"the broker requires {iterations} iterations, {bounds}")
-        client_key, keys = derive(self.name, self._password, self._base64(match[2]), iterations)
+        client_key, keys = derive(self.name, self._password.encode(), self._base64(match[2]), iterations)
         without_proof = f"c={b64encode(GS2_HEADER.encode()).decode()},r={nonce}"
         auth_message = f"{self._first_bare},{server_first},{without_proof}".encode()
         algorithm = HASHES[self.name]
@@ -138,7 +139,9 @@ class ScramClient:
             raise self._error("a response with malformed base64") from None
 
     def _refused(self, words: str) -> AuthenticationError:
-        return AuthenticationError(f"{self.name}: the broker reports {words[:200]!r}")
+        return AuthenticationError(
+            f"{self.name}: the broker reports {without_secrets(words, (self._password,))[:200]!r}"
+        )
 
     def _error(self, why: str) -> AuthenticationError:
         return AuthenticationError(f"{self.name}: {why}", hint="the server may not be a Kafka broker")
