@@ -35,6 +35,14 @@ class StdoutFailed(CommandError):
         return StdoutFailed(self._error, self._unwritten, ["the result is:", *filter(None, lines)])
 
 
+def encoded(text: str) -> bytes:
+    """Return the text as UTF-8. Bytes of names that are not UTF-8 are kept, and other lone surrogates are escaped."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
 class RawStream(Protocol):
     """An unbuffered stream: write() may take a part, or return None if it would block."""
 
@@ -74,7 +82,7 @@ class DataOut:
         self._write_all(places)
 
     def write_line(self, text: str) -> None:
-        self.write(text.encode("utf-8", "surrogateescape") + b"\n")
+        self.write(encoded(text) + b"\n")
 
     def write_at_once(self, text: str) -> None:
         """Write text to a terminal and flush. Raises: OutputClosed, StdoutFailed: see `flush`."""

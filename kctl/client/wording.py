@@ -18,13 +18,18 @@ def place_text(host: str, port: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with control characters escaped."""
-    return text if text.isprintable() else text.translate(_ONE_LINE)
+    """Return the text with control characters and lone surrogates escaped."""
+    return text if text.isprintable() else _without_surrogates(text).translate(_ONE_LINE)
 
 
 def harmless_text(text: str) -> str:
     """Return the text for terminals, with control characters escaped, except line feeds and tabs."""
-    return text.translate(_LINES)
+    return _without_surrogates(text).translate(_LINES)
+
+
+def _without_surrogates(text: str) -> str:
+    """Return the text with lone surrogates escaped, which JSON may contain and UTF-8 may not."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def harmless_bytes(data: bytes) -> bytes:

@@ -47,4 +47,5 @@ def quoted(word: str) -> str:
 
 
 def _octal(char: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in char.encode())
+    errors = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))

@@ -102,6 +102,7 @@ VALUES: Mapping[str, Any] = {
     "names": {f"{number:x}": number for number in range(MEGABYTE // 16)},
     "a text": "x" * MEGABYTE,
     "controls": "\x1b\n" * (MEGABYTE // 12),
+    "lone surrogates": "\ud800 \udcc2\udc9b" * (MEGABYTE // 19),
 }
 
 

@@ -54,6 +54,11 @@ def test_one_line_escapes_line_feeds_tabs_and_marks_of_direction() -> None:
     assert one_line("a\nb\tc\u202ed\u2028e\x1b") == "a\\x0ab\\x09c\\u202ed\\u2028e\\x1b"
 
 
+def test_lone_surrogates_are_escaped_so_that_text_can_be_encoded() -> None:
+    text = "a\ud800\udcc2\udc9b\udfff😀"
+    assert one_line(text) == harmless_text(text) == "a\\ud800\\udcc2\\udc9b\\udfff😀"
+
+
 @pytest.mark.parametrize(("count", "text"), [(0, "0 records"), (1, "1 record"), (2, "2 records")])
 def test_counted_noun_is_plural_unless_there_is_one(count: int, text: str) -> None:
     assert counted(count, "record") == text

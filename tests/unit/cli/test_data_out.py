@@ -39,6 +39,15 @@ def test_gathers_until_there_is_enough() -> None:
     assert stream.writes == [b"abc\nde"]
 
 
+def test_line_with_bytes_keeps_them_and_another_surrogate_is_escaped() -> None:
+    stream = Stream()
+    out = DataOut(stream)
+    out.write_line("a\udcff")
+    out.write_line("a\ud800")
+    out.flush()
+    assert stream.writes == [b"a\xff\na\\ud800\n"]
+
+
 def test_flush_writes_the_rest() -> None:
     stream = Stream()
     out = DataOut(stream)

@@ -112,6 +112,11 @@ def test_refusal_that_repeats_the_token_is_told_without_it(length: int) -> None:
         assert "eyJ" not in str(raised.value)
 
 
+def test_refusal_with_lone_surrogates_is_told_with_escapes() -> None:
+    ours = OauthBearerClient(lambda: Token("token"))
+    assert ours.refusal('{"status":"\\ud800 \\udcc2\\udc9b"}')[0].endswith("status \\ud800 \\udcc2\\udc9b")
+
+
 @pytest.mark.parametrize("token", ["opaque", "a.b.c", "a.W10.c", "a.MQ.c"])
 def test_refused_token_that_is_no_jwt_is_named_as_such(token: str) -> None:
     ours = OauthBearerClient(lambda: Token(token))

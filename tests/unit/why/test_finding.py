@@ -20,6 +20,8 @@ HOSTILE = (
     "-x",
     "",
     "\u202egnp",
+    "\udcff",
+    "\ud800",
 )
 
 
@@ -39,7 +41,7 @@ def test_hostile_name_stays_one_line_and_one_word(name: str) -> None:
     assert fill("group {group}", {"group": name}).isprintable()
     assert quoted(name).isprintable()
     printed = subprocess.run(["bash", "-c", f"printf %s {quoted(name)}"], capture_output=True, check=True).stdout
-    assert printed.decode() == name
+    assert printed.decode("utf-8", "surrogatepass" if name == "\ud800" else "surrogateescape") == name
 
 
 @pytest.mark.parametrize("name", HOSTILE[:5])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from kctl.cli.data_out import DataOut
+from kctl.cli.data_out import DataOut, encoded
 from kctl.cli.environment import Environment
 from kctl.cli.exit_codes import ExitCode
 from kctl.cli.formats.listing import Listing, document_lines, listing_lines, write_lines
@@ -143,7 +143,7 @@ class WriteOutReport(Report):
 
     def ended(self, result: ProbeResult) -> None:
         for report in result.reports:
-            self._out.write(fill(self._template, report, result.wall_ms).encode("utf-8", "surrogateescape"))
+            self._out.write(encoded(fill(self._template, report, result.wall_ms)))
         self._out.flush()
 
 
