@@ -2,9 +2,8 @@
 
     python benchmarks/bench_first_decoded.py
 
-Each format once with an empty disk cache, where the registry is asked for the schema, and once with a full one; beside
-them the same record without --decode. Sandbox and registry are a second process. Medians of interleaved runs. What is
-to be reached: a decoded record within 0.5 s of the start.
+Each format, and the same record without --decode. Sandbox and registry are a second process. Medians of interleaved
+runs. What is to be reached: a decoded record within 0.5 s of the start.
 """
 
 import json
@@ -12,7 +11,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,12 +82,14 @@ def served() -> Iterator[tuple[str, str]]:
         process.communicate("")
 
 
-def first_byte(arguments: list[str], cache: str) -> tuple[float, float]:
+def first_byte(arguments: list[str]) -> tuple[float, float]:
     """Return wall time until the first byte and CPU time until the end, in ms."""
-    environ = {**with_bytecode(), "XDG_CACHE_HOME": cache}
     began = perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "kctl", *arguments], stdout=subprocess.PIPE, env=environ, cwd=Path(__file__).parents[1]
+        [sys.executable, "-m", "kctl", *arguments],
+        stdout=subprocess.PIPE,
+        env=with_bytecode(),
+        cwd=Path(__file__).parents[1],
     )
     assert process.stdout is not None
     head = process.stdout.read(1)
@@ -105,21 +105,18 @@ def first_byte(arguments: list[str], cache: str) -> tuple[float, float]:
 
 def main() -> None:
     """Print a line a case."""
-    with served() as (bootstrap, url), tempfile.TemporaryDirectory() as folder:
-        full = str(Path(folder) / "full")
+    with served() as (bootstrap, url):
         once = ["-n", "1", "-o", "beginning", "-b", bootstrap]
         decode = ["-X", f"schema.registry.url={url}", "--decode", "value=auto"]
         decoded = {topic: ["consume", topic, *once, *decode] for topic in ("avro", "protobuf", "json")}
         plain = ["consume", "plain", *once]
         taken: dict[str, list[tuple[float, float]]] = {}
         for command in (plain, *decoded.values()):
-            first_byte(command, full)  # bytecode and the disk cache are written once, not measured
-        for run in range(RUNS):
-            taken.setdefault("plain", []).append(first_byte(plain, full))
+            first_byte(command)  # bytecode is written once, not measured
+        for _ in range(RUNS):
+            taken.setdefault("plain", []).append(first_byte(plain))
             for topic, command in decoded.items():
-                empty = str(Path(folder) / f"{topic}-{run}")
-                taken.setdefault(f"{topic}, registry", []).append(first_byte(command, empty))
-                taken.setdefault(f"{topic}, disk cache", []).append(first_byte(command, full))
+                taken.setdefault(topic, []).append(first_byte(command))
     print(f"{'':24}{'first byte':>12}{'worst':>10}{'CPU':>10}")
     for name, runs in taken.items():
         wall = [wall for wall, _ in runs]

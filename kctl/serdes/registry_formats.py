@@ -45,7 +45,7 @@ def open_registry(config: Mapping[str, object], clock: Clock, make_http: "MakeHt
     limits = AdminConfig.parse({**_NO_CLUSTER, **{key: each for key, each in config.items() if key not in names}})
     own = RegistryConfig.parse({key: each for key, each in config.items() if key in names})
     client = open_system_registry(own, limits, clock, make_http=make_http)
-    return OpenedRegistry(client, SchemaStore(client, clock, None))
+    return OpenedRegistry(client, SchemaStore(client, clock))
 
 
 class RegistrySerde:

@@ -1,26 +1,19 @@
-"""SchemaStore: schemas of a registry, cached in memory, and on disk for later commands.
+"""SchemaStore: schemas of a registry, cached in memory.
 
-Schema IDs never change their meaning, so entries do not expire. A failed request is repeated after RETRY_MS at the
-earliest. If the registry does not respond, nothing is sent for RETRY_MS, so the registry delays a command only once.
+Schema IDs do not change their meaning for one login, so entries do not expire. Another login may get other schemas, so
+nothing is stored on disk. A failed request is repeated after RETRY_MS at the earliest. If the registry does not
+respond, nothing is sent for RETRY_MS, so the registry delays a command only once.
 """
 
-import json
-import os
-import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from kctl.client.clock import Clock
-from kctl.client.config import read_input
 from kctl.client.errors import ApiTimeout, KafkaError, RequestTimeout, TransportError, WrongPeerError
-from kctl.posix import is_owned
 from kctl.serdes.errors import SchemaError
-from kctl.serdes.registry import MOST_SCHEMA_CHARS, PROTOBUF, Reference, Registered, Schema
+from kctl.serdes.registry import PROTOBUF, Reference, Registered, Schema
 
 V = TypeVar("V")
 RETRY_MS = 30_000
@@ -29,7 +22,6 @@ MOST_SCHEMAS = 200
 MOST_IN_MEMORY = 1000
 """Maximum number of cached schemas, and of cached failures. The oldest entries are replaced."""
 _ANY = ""
-_MOST_FILE_BYTES = 8 * MOST_SCHEMA_CHARS
 
 
 class Resolved(NamedTuple):
@@ -40,9 +32,6 @@ class Resolved(NamedTuple):
 
 
 class Registry(Protocol):
-    @property
-    def url(self) -> str: ...
-
     def one_timeout(self) -> AbstractContextManager[None]: ...
 
     def schema(self, schema: int | UUID, *, serialized: bool = False) -> Schema: ...
@@ -51,16 +40,11 @@ class Registry(Protocol):
 
 
 class SchemaStore:
-    """Cache of the schemas of one registry.
+    """Cache of the schemas of one registry and login."""
 
-    Args:
-        folder: directory of the cache on disk, or None.
-    """
-
-    def __init__(self, registry: Registry, clock: Clock, folder: Path | None) -> None:
+    def __init__(self, registry: Registry, clock: Clock) -> None:
         self._registry = registry
         self._clock = clock
-        self._folder = None if folder is None else folder / sha256(registry.url.encode()).hexdigest()[:16]
         self._schemas: dict[str, Schema] = {}
         self._failed: dict[str, tuple[int, KafkaError]] = {}
 
@@ -99,18 +83,14 @@ class SchemaStore:
 
     def _referred(self, reference: Reference, *, serialized: bool) -> Schema:
         subject, version = reference.subject, reference.version
-        name = f"version-{sha256(subject.encode()).hexdigest()[:32]}-{version}{'-serialized' if serialized else ''}"
+        name = f"version-{subject}-{version}{'-serialized' if serialized else ''}"
         return self._kept(name, lambda: self._registry.version(subject, version, serialized=serialized).schema)
 
     def _kept(self, name: str, fetch: Callable[[], Schema]) -> Schema:
         found = self._schemas.get(name)
-        if found is not None:
-            return found
-        found = self._read(name)
         if found is None:
             found = self._fetched(name, fetch)
-            self._write(name, found)
-        _keep(self._schemas, name, found)
+            _keep(self._schemas, name, found)
         return found
 
     def _fetched(self, name: str, fetch: Callable[[], Schema]) -> Schema:
@@ -125,45 +105,9 @@ class SchemaStore:
             _keep(self._failed, _ANY if is_down else name, (self._clock.now_ms() + RETRY_MS, e))
             raise
 
-    # --- disk ---------------------------------------------------------------------------------------------------------
-
-    def _read(self, name: str) -> Schema | None:
-        if self._folder is None or not _is_own(self._folder):
-            return None
-        try:
-            content, _ = read_input(self._folder / f"{name}.json", _MOST_FILE_BYTES)
-            kept = json.loads(content)
-            references = tuple(Reference(str(n), str(s), int(v)) for n, s, v in kept["references"])
-            return Schema(str(kept["type"]), str(kept["text"]), references)
-        except (OSError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError):
-            return None
-
-    def _write(self, name: str, schema: Schema) -> None:
-        if self._folder is None:
-            return
-        content = json.dumps({"type": schema.type, "text": schema.text, "references": schema.references})
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_own(self._folder):
-                return
-            handle, draft = tempfile.mkstemp(dir=self._folder)
-            with os.fdopen(handle, "w") as file:
-                file.write(content)
-            os.replace(draft, self._folder / f"{name}.json")
-        except OSError:
-            return
-
 
 def _keep(kept: dict[str, V], name: str, value: V) -> None:
     kept.pop(name, None)
     kept[name] = value
     if len(kept) > MOST_IN_MEMORY:
         del kept[next(iter(kept))]
-
-
-def _is_own(folder: Path) -> bool:
-    try:
-        found = folder.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and is_owned(found, others=0o022)

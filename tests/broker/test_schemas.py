@@ -98,13 +98,12 @@ def java(registry_url: str) -> Iterator[ApicurioSerde]:
 class Scene:
     """A topic, a registry, and a foreign client of it."""
 
-    def __init__(self, kafka: KafkaCluster, url: str, home: Path, foreign: SchemaRegistryClient | None = None) -> None:
+    def __init__(self, kafka: KafkaCluster, url: str, foreign: SchemaRegistryClient | None = None) -> None:
         self.bootstrap = kafka.bootstrap()
         self.topic = kafka.create_topic()
         self.environ = {
             "KCTL_BOOTSTRAP_SERVERS": self.bootstrap,
             "KCTL_SCHEMA_REGISTRY_URL": url,
-            "XDG_CACHE_HOME": str(home),
         }
         self._foreign = foreign
         self.context = SerializationContext(self.topic, MessageField.VALUE)
@@ -140,9 +139,9 @@ class Scene:
 
 
 @pytest.fixture
-def scene(kafka_newest: KafkaCluster, registry_url: str, tmp_path: Path) -> Iterator[Scene]:
+def scene(kafka_newest: KafkaCluster, registry_url: str) -> Iterator[Scene]:
     with SchemaRegistryClient({"url": registry_url}) as foreign:
-        yield Scene(kafka_newest, registry_url, tmp_path, foreign)
+        yield Scene(kafka_newest, registry_url, foreign)
 
 
 def test_avro_with_references_goes_both_ways(scene: Scene) -> None:
@@ -277,7 +276,7 @@ def test_registry_of_the_tests_answers_as_a_real_one(
 ) -> None:
     """The same requests of kctl get the same rows and exit codes."""
     with running(FakeRegistry()) as fake:
-        scene = Scene(kafka_newest, registry_url if is_real else fake.url, tmp_path)
+        scene = Scene(kafka_newest, registry_url if is_real else fake.url)
         subject = f"{scene.topic}-s"
         old, new = tmp_path / "old.avsc", tmp_path / "new.avsc"
         fields = [{"name": "a", "type": "int"}]

@@ -87,13 +87,14 @@ def test_decoded_value_is_an_object_beside_its_schema(scene: Scene) -> None:
     assert scene.registry.requests == [f"GET /schemas/ids/{scene.schema}"]
 
 
-def test_next_command_asks_the_registry_for_nothing(scene: Scene) -> None:
-    scene.fill(scene.good(1), scene.good(2))
-    first = scene.consume("--decode", "auto")
-    scene.registry.requests.clear()
-    assert scene.consume("--decode", "auto") == first
-    assert first.stdout.splitlines()[0] == b'{"id":1,"price":"1.50","note":null}'
-    assert scene.registry.requests == []
+def test_schema_of_a_command_is_not_read_by_the_next_one_with_another_login(scene: Scene) -> None:
+    scene.fill(scene.good(1))
+    scene.registry.user_info = "prod:key"
+    scene.environ["KCTL_SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO"] = "prod:key"
+    assert scene.consume("--decode", "auto").stdout == b'{"id":1,"price":"1.50","note":null}\n'
+    scene.environ["KCTL_SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO"] = "staging:key"
+    ended = scene.consume("--decode", "auto", "--strict")
+    assert (ended.code, ended.stdout) == (ExitCode.AUTHENTICATION, b""), ended.stderr
 
 
 def test_undecodable_values_are_printed_raw_and_counted(scene: Scene) -> None:

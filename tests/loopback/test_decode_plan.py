@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,6 @@ from kctl.serdes.schema_store import SchemaStore
 from tests.support.registry.server import FakeRegistry, running
 
 KAFKA = {"bootstrap.servers": "unused:1", "default.api.timeout.ms": "5000", "client.id": "x"}
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture(autouse=True)

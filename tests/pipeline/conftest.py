@@ -42,12 +42,6 @@ BROKER = {
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_schemas(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let no schema of an earlier run be used, whose registry had the same port; before Spark starts."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="session", autouse=True)
 def _quick_java() -> None:
     """Have every JVM of Spark that starts from here map its classes from an archive: most of them live for seconds."""
     with suppress(ToolMissing):  # tests that need Java say so themselves

@@ -1,10 +1,9 @@
-"""Schema registry client of a command, with its timeouts and the schema cache on disk."""
+"""Schema registry client of a command, with its timeouts and schema cache."""
 
 from typing import NamedTuple
 
 from kctl.cli.options import Common
 from kctl.client.config import AdminConfig, RegistryConfig
-from kctl.grammar.user_folders import cache_folder
 from kctl.serdes.registry import SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
 from kctl.serdes.system_registry import open_system_registry
@@ -38,4 +37,4 @@ def open_registry(common: Common, *, one_timeout: bool = False) -> RegistryAcces
     registry = open_system_registry(config, limits, clock, one_timeout=one_timeout)
     if common.environment.resources is not None:
         common.environment.resources.callback(registry.close)
-    return RegistryAccess(registry, SchemaStore(registry, clock, cache_folder(common.environment.environ, "schemas")))
+    return RegistryAccess(registry, SchemaStore(registry, clock))

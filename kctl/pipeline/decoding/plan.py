@@ -3,14 +3,12 @@
 Tasks request writers' schemas from the registry, once for each ID.
 """
 
-import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from kctl.client.clock import SystemClock
 from kctl.client.config import AdminConfig, RegistryConfig
 from kctl.client.errors import ConfigError
-from kctl.grammar.user_folders import cache_folder
 from kctl.pipeline.references import resolve
 from kctl.serdes.encoder import Target, parse_target
 from kctl.serdes.errors import SchemaError
@@ -145,7 +143,7 @@ def make_store(registry: Properties, limits: Properties, *, one_timeout: bool = 
     opened = open_system_registry(
         config, AdminConfig.parse({"bootstrap.servers": "unused:9092", **dict(limits)}), clock, one_timeout=one_timeout
     )
-    return RegistryStore(opened, SchemaStore(opened, clock, cache_folder(os.environ, "schemas")))
+    return RegistryStore(opened, SchemaStore(opened, clock))
 
 
 _stores: dict[tuple[Properties, Properties], SchemaStore] = {}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
@@ -75,5 +74,5 @@ class RegistryScene:
     def registry(self) -> SchemaRegistry:
         return registry_of(self.http, self.clock)
 
-    def store(self, folder: Path | None = None) -> SchemaStore:
-        return SchemaStore(self.registry(), self.clock, folder)
+    def store(self) -> SchemaStore:
+        return SchemaStore(self.registry(), self.clock)
