@@ -82,10 +82,10 @@ def without_foreign_logins(
 ) -> "tuple[dict[str, Setting], tuple[Withheld, ...]]":
     """Return a layer of settings without secrets whose address a higher layer replaces, and the removed logins.
 
-    A variable without an address belongs to any address, because the command line accepts no secrets.
+    A variable or file without an address belongs to any address, because the command line accepts no secrets.
 
     Args:
-        layer: settings of the profile or of the environment.
+        layer: settings of the profile, the file or the environment.
         below: merged settings of the lower layers.
         above: merged settings of the higher layers.
     """

@@ -145,7 +145,7 @@ def merge_settings(
     Args:
         flags: settings by property name.
         overrides: `key=value` texts of -X. The last value of a key has precedence.
-        command_config: Java .properties file, or None.
+        command_config: Java .properties file, or None. Options use its logins for any address, variables do not.
         profile: properties of the chosen profile, or None.
         file_flag: option that names the file, for errors.
         keeps_login: use the logins of the profile for any address.
@@ -158,19 +158,18 @@ def merge_settings(
         for layer in (of_file, _of_environment(environ), _of_overrides(overrides), flags, profile or {})
     )
     withheld: tuple[Withheld, ...] = ()
-    variables, of_environment = without_foreign_logins(
-        variables, {**lowest, **file}, {**given, **of_flags}, is_profile=False
-    )
+    options = {**given, **of_flags}
+    effective = {name: setting for name, setting in variables.items() if name not in options}
+    file, of_files = without_foreign_logins(file, {**lowest, **options}, effective, is_profile=False)
+    variables, of_environment = without_foreign_logins(variables, {**lowest, **file}, options, is_profile=False)
     if not keeps_login:
-        lowest, withheld = without_foreign_logins(
-            lowest, {}, {**file, **variables, **given, **of_flags}, is_profile=True
-        )
+        lowest, withheld = without_foreign_logins(lowest, {}, {**file, **variables, **options}, is_profile=True)
     merged: dict[str, Setting] = {}
     rank: dict[str, int] = {}
     for number, layer in enumerate((lowest, file, variables, given, of_flags)):
         merged.update(layer)
         rank.update(dict.fromkeys(layer, number))
-    withheld = (*withheld, *of_environment)
+    withheld = (*withheld, *of_files, *of_environment)
     try:
         return Settings(with_jaas(merged, rank), withheld=withheld)
     except ConfigError as error:

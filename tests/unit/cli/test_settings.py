@@ -252,6 +252,48 @@ def test_secret_of_the_environment_is_left_out_at_the_address_of_an_option(addre
     assert kept in merge_settings({}, other, secret, None).by_name, "it is for any address"
 
 
+def of_file(address: str, name: str, tmp_path: Path, *, own: bool = True) -> Path:
+    file = tmp_path / "client.properties"
+    file.write_text(f"{name}=secret\n" + (f"{address}={ADDRESSES[address][0]}\n" if own else ""))
+    return file
+
+
+@pytest.mark.parametrize(("address", "name"), PAIRS)
+def test_secret_of_a_file_is_left_out_at_the_address_of_a_variable(address: str, name: str, tmp_path: Path) -> None:
+    kept, variable = KNOWN[name].name, "KCTL_" + address.upper().replace(".", "_")
+    file = of_file(address, name, tmp_path)
+    settings = merge_settings({}, [], {variable: ADDRESSES[address][1]}, file)
+    assert kept not in settings.by_name
+    assert [str(each) for each in settings.withheld] == [
+        f"${variable} sets {'other servers' if address == 'bootstrap.servers' else f'another {address}'} "
+        f"than {file}, so kctl does not use its login"
+    ]
+    same = merge_settings({}, [], {variable: ADDRESSES[address][0]}, file)
+    assert kept in same.by_name
+    assert same.withheld == ()
+
+
+@pytest.mark.parametrize("value", [None, "https://c"])
+@pytest.mark.parametrize(("address", "name"), PAIRS)
+def test_secret_of_a_file_is_kept_at_the_address_of_an_option(
+    address: str, name: str, value: str | None, tmp_path: Path
+) -> None:
+    file, other = of_file(address, name, tmp_path), ADDRESSES[address][1]
+    variables = {} if value is None else {"KCTL_" + address.upper().replace(".", "_"): value}
+    for flags, overrides in (({address: Setting(other, "--flag")}, []), ({}, [f"{address}={other}"])):
+        settings = merge_settings(flags, overrides, variables, file)
+        assert KNOWN[name].name in settings.by_name
+        assert settings.withheld == ()
+
+
+@pytest.mark.parametrize(("address", "name"), PAIRS)
+def test_secret_of_a_file_without_an_address_is_for_any(address: str, name: str, tmp_path: Path) -> None:
+    file = of_file(address, name, tmp_path, own=False)
+    settings = merge_settings({}, [], {"KCTL_" + address.upper().replace(".", "_"): ADDRESSES[address][1]}, file)
+    assert KNOWN[name].name in settings.by_name
+    assert settings.withheld == ()
+
+
 def test_missing_password_that_is_left_out_is_named() -> None:
     variables = {"KCTL_BOOTSTRAP_SERVERS": "a:1", "KCTL_SASL_PASSWORD": "secret"}
     given = ["sasl.username=u", "sasl.mechanism=PLAIN"]
