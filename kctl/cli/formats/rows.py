@@ -162,6 +162,5 @@ def cell(value: Value, column: str = "") -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return _number_text(value, column)
-    if isinstance(value, str):
-        return harmless_text(value).replace("\n", "\\n").replace("\t", "\\t")
-    return harmless_text(cell_text(value)) or "-"
+    text = value if isinstance(value, str) else cell_text(value) or "-"
+    return harmless_text(text).replace("\n", "\\n").replace("\t", "\\t")

@@ -16,9 +16,11 @@ from tests.fuzz.protocol.messages import mutate
 from tests.sim.hostile.record_sets import RECORD_SETS, with_records
 
 STUFFED_BYTES = 1_000_000
+FORGED = "\nforged"
+"""Text that starts a line in output that does not escape it."""
 LARGE_TEXTS = {
     "letters": "x" * MAX_STRING_BYTES,
-    "controls": "\x1b\n" * (MAX_STRING_BYTES // 2),
+    "controls": f"\x1b{FORGED}" * (MAX_STRING_BYTES // (len(FORGED) + 1)),
     "marks": "a\u0301\u202e" * (MAX_STRING_BYTES // 6),
     "commas": "," * MAX_STRING_BYTES,
 }
@@ -33,6 +35,7 @@ LARGE_BYTES = {
     + (66_666).to_bytes(4, "big")
     + b"".join(b"\0\5%05x\0\0\0\1\0\0\0\0" % each for each in range(66_666))
     + b"\xff\xff\xff\xff",
+    "an assignment with controls": b"\0\0\0\0\0\1\0\x08\x1b" + FORGED.encode() + b"\0\0\0\1\0\0\0\0\xff\xff\xff\xff",
 }
 """Contents of one value of bytes: some have as many topics as a member of a group could send."""
 Path = tuple[str, ...]
@@ -206,7 +209,7 @@ NAMES = (
 )  # fmt: skip
 NUMBERS = ("partition_index", "partition", "node_id", "broker_id", "replica_id", "producer_id")
 INTEGERS = (-(2**31), -2, -1, 0, 1, 2, 3, 2**31 - 1, 2**62)
-TEXTS = ("", "t", "u", "g", "live", "other", "\n", "x" * 1000, "0", "-1")
+TEXTS = ("", "t", "u", "g", "live", "other", FORGED, "x" * 1000, "0", "-1")
 
 
 def mutated(random: Random, response: Response, version: int, correlation_id: int, others: list[bytes]) -> bytes | None:

@@ -23,6 +23,7 @@ from kctl.client.protocol.schema import Response
 from kctl.client.records.compression import decompress
 from kctl.sandbox import ClusterSettings
 from kctl.sandbox.connection import BrokerConnection
+from tests.sim.hostile.edits import FORGED
 from tests.sim.kit import SimCluster
 from tests.sim.kit.command_lines import use_hub
 from tests.sim.virtual import Hub
@@ -82,6 +83,8 @@ class Run(NamedTuple):
         for word in BUG:
             if word in self.ended.stderr:
                 return self.ended.stderr[-600:]
+        if FORGED in f"{self.ended.stdout.decode(errors='replace')}{self.ended.stderr}":
+            return "a forged line"
         return ""
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.formats.rows import Row, cell_text, table_lines
+from kctl.cli.formats.rows import Row, Value, cell, cell_text, table_lines
 
 COLUMNS = ("name", "leader_id", "replicas", "internal")
 ROWS: list[Row] = [
@@ -17,6 +17,11 @@ def test_table() -> None:
         "a-topic             1  1,2,3     no",
         "b\\x1b[2J\\n          -  -         yes",
     ]
+
+
+@pytest.mark.parametrize("value", ["t:9\nforged\t1", {"t:9\nforged\t1": [0]}, {"a": [0], "\x1bb\n": [1]}])
+def test_cell_with_line_feeds_is_one_line(value: Value) -> None:
+    assert cell(value).isprintable()
 
 
 def test_numbers_have_the_form_of_their_column() -> None:
