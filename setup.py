@@ -16,6 +16,7 @@ MODULES = (
     "varint",
     "record",
     "murmur2",
+    "crc32c",
     "filled",
     "plain_record",
     "bulk",
@@ -29,7 +30,7 @@ MODULES = (
     "send_future",
     "builder",
 )
-IN_C = ("bulk", "packed", "places")
+IN_C = ("bulk", "crc32c", "packed", "places")
 """Those that are written in C too, where mypyc cannot say what is to be done."""
 
 

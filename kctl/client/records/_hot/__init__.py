@@ -13,6 +13,7 @@ MODULES = (
     "varint",
     "record",
     "murmur2",
+    "crc32c",
     "filled",
     "plain_record",
     "bulk",
