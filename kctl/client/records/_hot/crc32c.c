@@ -13,7 +13,11 @@
 #define ON_CRC
 #else
 #include <cpuid.h>
+#if defined(__clang__) && __clang_major__ >= 14 /* which divides crc32 from sse4.2 */
+#define ON_CRC __attribute__((target("sse4.2,crc32,pclmul")))
+#else
 #define ON_CRC __attribute__((target("sse4.2,pclmul")))
+#endif
 #endif
 #elif defined(__aarch64__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__AARCH64EB__)
 #define ON_CRC
