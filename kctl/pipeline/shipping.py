@@ -17,7 +17,7 @@ import kctl
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.version import VERSION
 
-SHIPPED = ("google-crc32c", "cramjam")
+SHIPPED = ("cramjam",)
 """Distributions that the client imports. Dependencies of the command line are not sent."""
 FOLDER = "kctl_shipped"
 _NOT_SHIPPED = ("__pycache__",)

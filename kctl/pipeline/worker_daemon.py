@@ -17,7 +17,6 @@ _OF_SPARK: Final = (
     "pyspark.sql.worker.write_into_data_source",
 )
 _OF_TASKS: Final = (
-    "google_crc32c",
     "kctl.pipeline.client_pool",
     "kctl.pipeline.range_reader",
     "kctl.pipeline.record_columns",

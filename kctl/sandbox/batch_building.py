@@ -6,8 +6,7 @@ Independent of `kctl.client.records`, to detect mistakes in either.
 import struct
 from collections.abc import Sequence
 
-import google_crc32c
-
+from kctl.client.records._hot.crc32c import crc32c
 from kctl.client.records.compression import codec_name, compress
 from kctl.sandbox.batches import CONTROL, CRC_STARTS_AT, DELETE_HORIZON, LENGTH_STARTS_AT, TRANSACTIONAL, BatchHeader
 
@@ -55,7 +54,7 @@ def varint(number: int) -> bytes:
 def batch_of(header: BatchHeader, payload: bytes) -> bytes:
     checked = struct.pack(">hiqqqhii", *header[5:]) + payload
     length = len(checked) + CRC_STARTS_AT - LENGTH_STARTS_AT
-    crc = google_crc32c.value(checked)
+    crc = crc32c(checked)
     return struct.pack(">qiibI", header.base_offset, length, header.leader_epoch, 2, crc) + checked
 
 

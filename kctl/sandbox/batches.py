@@ -17,9 +17,8 @@ error codes of Kafka 4.3.
 import struct
 from typing import NamedTuple
 
-import google_crc32c
-
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.records._hot.crc32c import crc32c
 
 HEADER_BYTES = 61
 _HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -88,7 +87,7 @@ def produced_batch(records: bytes | None) -> BatchHeader:
     if records is None or len(records) == 0:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
     header = _only_header(records)
-    if google_crc32c.value(records[CRC_STARTS_AT:]) != header.crc:
+    if crc32c(records, 0, CRC_STARTS_AT) != header.crc:
         raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
     _check_content(header)
     return header
@@ -129,7 +128,7 @@ def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms
         (attributes,) = struct.unpack_from(">h", batch, CRC_STARTS_AT)
         struct.pack_into(">h", batch, CRC_STARTS_AT, attributes | _LOG_APPEND_TIME)
         struct.pack_into(">q", batch, 35, append_time_ms)
-        struct.pack_into(">I", batch, 17, google_crc32c.value(bytes(batch[CRC_STARTS_AT:])))
+        struct.pack_into(">I", batch, 17, crc32c(batch, 0, CRC_STARTS_AT))
     return bytes(batch)
 
 

@@ -10,7 +10,7 @@ from kctl.client.admin import ConfigResource, ResourceType
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer, ConsumerRecord
 from kctl.client.producer import Producer
-from kctl.client.records.batch import crc32c
+from kctl.client.records._hot.crc32c import crc32c
 from tests.broker.why_story import NOTICED_MS, KafkaStory, polled
 from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster

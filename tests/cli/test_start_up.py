@@ -26,7 +26,7 @@ NEVER = {"asyncio", "pyspark", "pyarrow", "pydantic", "multiprocessing", "tomli_
 NOT_WITHOUT_TLS = {"ssl"}
 NOT_OFF_A_TERMINAL = {"rich"}
 EVERYWHERE = {"annotated_doc", "shellingham", "sitecustomize", "typer"}
-"""Distributions that every run may import; a row lists further ones."""
+"""Distributions that every run may import."""
 
 _TEMPLATE = """
 import os, sys
@@ -112,8 +112,6 @@ class Row(NamedTuple):
     """Most modules of kctl and of distributions."""
     without: AbstractSet[str]
     """Packages and modules that the run must not import, with their submodules."""
-    distributions: AbstractSet[str] = frozenset()
-    """Further distributions that the run may import."""
 
     def check(self, modules: set[str]) -> None:
         """Compare the imported modules with the limits."""
@@ -122,7 +120,7 @@ class Row(NamedTuple):
         others = {name for name in modules if name.partition(".")[0] not in sys.stdlib_module_names}
         counted = {name for name in others if not name.startswith("_")}  # __main__, and what an installer hooks in
         foreign = {name.partition(".")[0] for name in counted} - {"kctl"}
-        assert foreign <= EVERYWHERE | self.distributions
+        assert foreign <= EVERYWHERE
         assert len(counted) <= self.ceiling, sorted(counted)
 
 
@@ -188,10 +186,10 @@ RUNS = [
 ALONE = [
     Row(("--help",), 70, OFFLINE | {"kctl.cli.options", "kctl.cli.settings", "kctl.client.config"}),
     Row(("explain", "18"), 75, OFFLINE | {"kctl.cli.options", "kctl.cli.settings", "kctl.client.config"}),
-    Row(("sandbox", "start", "--topic", "%%"), 330, WHY | SPARK | ADMIN | CONSUMER | PRODUCER, {"google_crc32c"}),
+    Row(("sandbox", "start", "--topic", "%%"), 330, WHY | SPARK | ADMIN | CONSUMER | PRODUCER),
     Row(
         ("sandbox", "fault", "--control", "/nonexistent", "status"), 320,
-        WHY | SPARK | ADMIN | CONSUMER | PRODUCER | {"kctl.client.network"}, {"google_crc32c"},
+        WHY | SPARK | ADMIN | CONSUMER | PRODUCER | {"kctl.client.network"},
     ),
 ]  # fmt: skip
 """Runs that send no request."""

@@ -4,37 +4,9 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kctl.client.errors import CorruptBatchError, UnsupportedCodecError
-from kctl.client.records._hot.bulk import part_of
+from kctl.client.records._hot.crc32c import crc32c
 from kctl.client.records._hot.record import CREATE_TIME, LOG_APPEND_TIME, BatchInfo
 from kctl.client.records.compression import codec_name
-
-_PIECE_BYTES: Final = 64 * 1024
-"""Size of the copies that are passed to google-crc32c, which accepts only whole bytes objects.
-
-Copies of this size stay in caches. Compiled modules pass parts without a copy.
-"""
-_IS_COMPILED: Final = not isinstance(part_of(b"", 0, 0), bytes)
-_LENT_BYTES: Final = 1024 * 1024
-"""Bytes for each call without a copy, which takes less than 0.1 ms; no other thread runs in this time."""
-
-
-def crc32c(head: bytes, rest: bytes = b"") -> int:
-    import google_crc32c
-
-    return int(google_crc32c.extend(google_crc32c.value(head), rest))
-
-
-def crc32c_between(data: bytes, start: int, end: int) -> int:
-    from google_crc32c import extend, implementation
-
-    is_lent = implementation == "c"  # its Python implementation reads the bytes itself
-    piece_bytes = _LENT_BYTES if is_lent and _IS_COMPILED else _PIECE_BYTES
-    crc = 0
-    for at in range(start, end, piece_bytes):
-        piece_end = min(end, at + piece_bytes)
-        crc = extend(crc, part_of(data, at, piece_end) if is_lent else data[at:piece_end])
-    return int(crc)
-
 
 FRAME: Final = Struct(">qi")
 """First two fields of a batch in every version: base offset and length."""
@@ -91,7 +63,7 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
         raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
     if check_crcs:
         (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
-        actual = crc32c_between(data, at + CHECKED_AT, end)
+        actual = crc32c(data, 0, at + CHECKED_AT, end)
         if actual != expected:
             raise source.damaged(f"CRC is {actual:08x}, the header has {expected:08x}", base_offset, at)
     attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(
@@ -154,7 +126,7 @@ def batch_head(
     )
     length = BATCH_OVERHEAD_BYTES - FRAME_BYTES + len(body)
     before = _BEFORE_CRC.pack(base_offset, length, leader_epoch, 2)
-    return b"".join((before, _CRC.pack(crc32c(head, body)), head))
+    return b"".join((before, _CRC.pack(crc32c(body, crc32c(head))), head))
 
 
 def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_time_ms: int | None = None) -> bytes:
@@ -169,7 +141,7 @@ def stamp_batch(batch: bytes, base_offset: int, leader_epoch: int, log_append_ti
     attributes, last_delta, base_timestamp, _, *rest = _CHECKED.unpack_from(batch, CHECKED_AT)
     head = _CHECKED.pack(attributes | LOG_APPEND, last_delta, base_timestamp, log_append_time_ms, *rest)
     body = batch[BATCH_OVERHEAD_BYTES:]
-    return b"".join((before, _CRC.pack(crc32c(head, body)), head, body))
+    return b"".join((before, _CRC.pack(crc32c(body, crc32c(head))), head, body))
 
 
 def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
@@ -177,4 +149,4 @@ def renumber_batch(old_head: bytes, body: bytes, producer_id: int, producer_epoc
     fields = list(_CHECKED.unpack_from(old_head, CHECKED_AT))
     fields[4:7] = producer_id, producer_epoch, base_sequence
     head = _CHECKED.pack(*fields)
-    return b"".join((old_head[: CHECKED_AT - 4], _CRC.pack(crc32c(head, body)), head))
+    return b"".join((old_head[: CHECKED_AT - 4], _CRC.pack(crc32c(body, crc32c(head))), head))

@@ -20,7 +20,7 @@ from kctl.client.network.in_flight import Answer, Outgoing
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.protocol.versions import NodeVersions
 from kctl.client.records import Record, RecordBatchBuilder, stamp_batch
-from kctl.client.records.batch import crc32c
+from kctl.client.records._hot.crc32c import crc32c
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)

@@ -1,4 +1,4 @@
-"""Batches written by hand for the tests: slow, plain, and sharing nothing with the code under test but zlib and CRC32C.
+"""Batches written by hand for the tests: slow, plain, and sharing nothing with the code under test but zlib and crc32c.
 
 Every field can be set to nonsense; the CRC is right unless asked otherwise.
 """
@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-import google_crc32c
+from kctl.client.records._hot.crc32c import crc32c
 
 
 def varint(number: int) -> bytes:
@@ -76,7 +76,7 @@ def batch(
         len(records) if count is None else count,
     )
     checked += body
-    checksum = google_crc32c.value(checked) if crc is None else crc
+    checksum = crc32c(checked) if crc is None else crc
     head = struct.pack(">iBI", leader_epoch, magic, checksum)
     size = len(head) + len(checked) if length is None else length
     return struct.pack(">qi", base_offset, size) + head + checked
@@ -84,7 +84,7 @@ def batch(
 
 def with_right_crc(data: bytes) -> bytes:
     """The batch with the CRC that its bytes have now."""
-    return data[:17] + struct.pack(">I", google_crc32c.value(data[21:])) + data[21:]
+    return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
 
 
 def message(

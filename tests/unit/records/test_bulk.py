@@ -203,17 +203,6 @@ def test_the_fast_way_out_equals_the_general_one_in_damaged_batches_too(
     assert output(data, fast, chunk, start, stop) == output(data, general, chunk, start, stop)
 
 
-@given(st.binary(max_size=20), st.integers(0, 25), st.integers(0, 25))
-def test_a_part_is_those_bytes(data: bytes, first: int, second: int) -> None:
-    start, end = min(first, second), max(first, second)
-    assert bytes(memoryview(bulk.part_of(data, start, end))) == data[start:end] == source.part_of(data, start, end)
-
-
-def test_a_part_keeps_its_bytes() -> None:
-    view = memoryview(bulk.part_of(b"".join([b"ab", b"cd"]), 1, 3))
-    assert (bytes(view), view.readonly) == (b"bc", True)
-
-
 # --- lines ------------------------------------------------------------------------------------------------------------
 
 texts = st.lists(

@@ -201,6 +201,6 @@ def test_records_outlive_the_fetched_bytes() -> None:
 
 
 def test_importing_records_loads_no_codec() -> None:
-    code = "import sys, kctl.client.records; print('cramjam' in sys.modules, 'google_crc32c' in sys.modules)"
+    code = "import sys, kctl.client.records; print('cramjam' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
-    assert done.stdout.split() == ["False", "False"]
+    assert done.stdout.strip() == "False"

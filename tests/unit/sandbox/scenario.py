@@ -7,11 +7,10 @@ from itertools import count
 from random import Random
 from typing import TypeVar
 
-import google_crc32c
-
 from kctl.client.clock import ManualClock
 from kctl.client.protocol.framing import FrameReader
 from kctl.client.protocol.schema import Request, Response
+from kctl.client.records._hot.crc32c import crc32c
 from kctl.sandbox.node import ListenerSecurity
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.settings import ClusterSettings
@@ -203,5 +202,5 @@ def batch(
     delta = count - 1 if last_offset_delta is None else last_offset_delta
     checked = struct.pack(">hiqqqhii", attributes, delta, stamps[0], max(stamps), *producer, count)
     checked += records_of(values, stamps, keys) if payload is None else payload
-    crc = google_crc32c.value(checked)
+    crc = crc32c(checked)
     return struct.pack(">qiibI", 0, len(checked) + 9, -1, magic, crc) + checked

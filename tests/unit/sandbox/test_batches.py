@@ -2,10 +2,10 @@
 
 import struct
 
-import google_crc32c
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
+from kctl.client.records._hot.crc32c import crc32c
 from kctl.client.records.compression import compress
 from kctl.sandbox.batches import BatchRefused, appended, header_of, produced_batch
 from kctl.sandbox.record_walk import check_records, walk
@@ -89,4 +89,4 @@ def test_append_time_is_written_inside_of_the_crc() -> None:
     header = header_of(stored)
     assert header.is_log_append_time
     assert header.max_timestamp_ms == 99
-    assert struct.unpack_from(">I", stored, 17)[0] == google_crc32c.value(stored[21:])
+    assert struct.unpack_from(">I", stored, 17)[0] == crc32c(stored[21:])

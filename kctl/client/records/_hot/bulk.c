@@ -324,74 +324,9 @@ encode_lines(PyObject *self, PyObject *args)
     return Py_BuildValue("Nnn", out, number, at);
 }
 
-/* A part of a bytes object, read-only and without a release: what the format "y#" of other modules takes. */
-typedef struct {
-    PyObject_HEAD
-    PyObject *data;
-    Py_ssize_t start, size;
-} Part;
-
-static int
-part_get_buffer(PyObject *self, Py_buffer *view, int flags)
-{
-    Part *part = (Part *)self;
-    return PyBuffer_FillInfo(view, self, PyBytes_AS_STRING(part->data) + part->start, part->size, 1, flags);
-}
-
-static void
-part_dealloc(PyObject *self)
-{
-    Py_DECREF(((Part *)self)->data);
-    PyObject_Free(self);
-}
-
-static PyBufferProcs part_buffer = {part_get_buffer, NULL};
-
-static PyTypeObject part_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "kctl.client.records._hot.bulk.Part",
-    .tp_basicsize = sizeof(Part),
-    .tp_dealloc = part_dealloc,
-    .tp_as_buffer = &part_buffer,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-};
-
-static PyObject *
-part_of(PyObject *self, PyObject *args)
-{
-    PyObject *data;
-    Py_ssize_t start, end;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "Snn:part_of", &data, &start, &end))
-        return NULL;
-    Py_ssize_t size = PyBytes_GET_SIZE(data);
-    if (end > size)
-        end = size;
-    if (start < 0 || start > end)
-        start = end < 0 ? (end = 0) : end;
-    Part *part = PyObject_New(Part, &part_type);
-    if (part == NULL)
-        return NULL;
-    Py_INCREF(data);
-    part->data = data;
-    part->start = start;
-    part->size = end - start;
-    return (PyObject *)part;
-}
-
-static int
-prepare(PyObject *module)
-{
-    (void)module;
-    return PyType_Ready(&part_type);
-}
-
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, prepare},
-    {0, NULL},
-};
+static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static PyMethodDef methods[] = {
-    {"part_of", part_of, METH_VARARGS, NULL},
     {"encode_lines", encode_lines, METH_VARARGS, NULL},
     {"measure_lines", measure_lines, METH_VARARGS, NULL},
     {"take_columns", take_columns, METH_VARARGS, NULL},

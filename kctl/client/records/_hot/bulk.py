@@ -141,11 +141,6 @@ def encode_lines(
     return b"".join(parts), number, at
 
 
-def part_of(data: bytes, start: int, end: int) -> bytes:
-    """Return `data[start:end]`, which must exist. In C, the result refers to the bytes without a copy."""
-    return data[start:end]
-
-
 def _check(delimiter: bytes) -> None:
     if not delimiter:
         raise ValueError("empty delimiter")
