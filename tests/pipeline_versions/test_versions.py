@@ -32,7 +32,7 @@ def python_of(version: str) -> Path:
 
     def make(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=FETCH_S)
-        wanted = [f"pyspark=={version}", "pyarrow>=18", "google-crc32c>=1.6", "cramjam>=2.9"]
+        wanted = [f"pyspark=={version}", "pyarrow>=18", "cramjam>=2.9"]
         command = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run([*command, *wanted], capture_output=True, text=True, timeout=FETCH_S)
         if done.returncode != 0:
