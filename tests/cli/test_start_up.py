@@ -167,7 +167,7 @@ RUNS = [
     Row(("api", "ListGroups"), 211, OPERATOR | LIVE_VIEW),
     Row(("bench", "produce"), 222, OPERATOR),
     Row(("bench", "consume"), 222, OPERATOR),
-    Row(("bench", "consume", "--topic", "t"), 284, SANDBOX | SPARK | WHY | DECODING | PRODUCER),
+    Row(("bench", "consume", "--topic", "t"), 285, SANDBOX | SPARK | WHY | DECODING | PRODUCER),
     Row(("bench", "end-to-end"), 222, OPERATOR),
     Row(("bench", "end-to-end", "--rate", "fast"), 100, OFFLINE),
     Row(("profile", "list"), 100, OFFLINE),
