@@ -11,6 +11,8 @@ PEERS := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/peers/.ready
 
 # Without cached bytecode every run would compile kctl and rewrite the assertions of all tests again.
 unexport PYTHONDONTWRITEBYTECODE
+# Tests see the buffers that users have.
+unexport PYTHONUNBUFFERED
 
 # Tools that build and check a release, in the versions of requirements/release.txt.
 RELEASE := $(or $(KCTL_CACHE),$(HOME)/.cache/kctl)/release

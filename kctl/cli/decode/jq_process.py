@@ -117,8 +117,8 @@ def run() -> None:
             state, result = _result(program, text, is_ascii=is_ascii)
             sink.write(state)
             _write(sink, result)
+            sink.flush()  # the next text may end the process
         set_timer(0)
-        sink.flush()
 
 
 def _result(program: Any, text: bytes, *, is_ascii: bool) -> tuple[bytes, bytes]:

@@ -105,8 +105,8 @@ def trace_hash_elsewhere(word: str, hash_seed: str) -> str:
 def fresh_seeds(count: int) -> list[str]:
     """Return seeds that the present commit draws: each commit is tried with others."""
     command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    first = int(commit[:10] or "0", 16)
+    commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    first = int(commit[:10], 16)
     return [str(first + number) for number in range(count)]
 
 
@@ -122,7 +122,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.seeds:
         low, _, high = arguments.seeds.partition(":")
         words += [f"{sign}{seed}" for seed in range(int(low), int(high or int(low) + 1))]
-    words += [f"{sign}{seed}" for seed in fresh_seeds(arguments.fresh)]
+    if arguments.fresh:
+        words += [f"{sign}{seed}" for seed in fresh_seeds(arguments.fresh)]
     failures: list[Report] = []
     pairs: Counter[tuple[str, str]] = Counter()
     outcomes: Counter[tuple[str, str]] = Counter()

@@ -143,6 +143,7 @@ def test_listener_that_does_not_fit_the_client_is_named(
     code: int,
     certificates: Certificates,
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     options, before, after = changes(certificates)[change]
 
@@ -156,7 +157,7 @@ def test_listener_that_does_not_fit_the_client_is_named(
         for node_id in story.sandbox.cluster.nodes:
             story.sandbox.secure(node_id, before)
 
-    steps(monkeypatch)
+    steps(monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,7 @@ def test_certificate_of_one_broker_that_clients_refuse_is_named(
     fix: str,
     certificates: Certificates,
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     good = tls(certificates.broker)
     found = cause if command == "why cluster" else "broker-unreachable"
@@ -188,7 +190,7 @@ def test_certificate_of_one_broker_that_clients_refuse_is_named(
         yield
         story.sandbox.secure(2, good)
 
-    steps(monkeypatch)
+    steps(monkeypatch, tmp_path)
 
 
 @incident(

@@ -13,7 +13,7 @@ from tests.support.bounds import bound
 
 LIBRARIES = Path(pyspark.__file__).parent / "python" / "lib"
 PRELUDE = """
-import importlib, sys, zipimport
+import importlib, importlib.util, sys, zipimport
 import pyspark.sql.types, changing
 from kctl.pipeline.spark_archive import keep_spark_archive
 
@@ -28,6 +28,7 @@ zipimport._read_directory = read_and_tell
 def read_again():
     archives.clear()
     importlib.invalidate_caches()
+    importlib.util.find_spec("absent")  # from Python 3.12 on, archives are read when a module is searched
     return sorted(set(archives))
 """
 WORKER = """
