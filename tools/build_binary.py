@@ -101,12 +101,24 @@ def _prepare(wheel: Path, out: Path, environ: Mapping[str, str]) -> tuple[Path, 
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     if not python.exists():
         _run([sys.executable, "-m", "venv", str(folder)], out, environ)
-    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [*_fixed_addresses(), str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     constraints = ["--constraint", str(_pins(out / "pins.txt"))]
     _run([*pip, *constraints, BUILDER, f"{wheel}[{','.join(_extras())}]"], out, environ)
     _run([*pip, "--force-reinstall", "--no-deps", str(wheel)], out, environ)
     packages = _run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], out, environ)
     return python, Path(packages.strip())
+
+
+def _fixed_addresses() -> list[str]:
+    """Return the words before a command that gives it the same memory addresses in each run.
+
+    The C code that Cython writes for gssapi depends on addresses of objects. Some containers forbid the change, and
+    packages built there may differ.
+    """
+    words = ["setarch", "-R"]
+    if shutil.which(words[0]) is None:
+        return []
+    return words if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0 else []
 
 
 def _extras() -> list[str]:
