@@ -221,7 +221,9 @@ class Call:
                     client.poll(timer.deadline_at_ms)
 
     def _cause(self) -> KafkaError | None:
-        cause = self._last_error or self.client.last_error()
+        cause = self._last_error
+        if cause is None and not self._forwarded:  # while the controller has not answered, no connection is the cause
+            cause = self.client.last_error()
         return None if isinstance(cause, RequestTimeout) and cause.is_rest else cause
 
     def _pauses(self) -> str:

@@ -1,6 +1,7 @@
 """Changes with a lost response: commands report `unknown`, and the command that shows the result."""
 
 import json
+from itertools import chain, repeat
 
 import pytest
 
@@ -13,8 +14,10 @@ from kctl.client.network.connection import Connection
 from kctl.client.network.request_table import RequestTable
 from kctl.client.protocol.schema import Request
 from kctl.sandbox import Fault
+from kctl.sandbox.cluster import Cluster
 from tests.sim.admin.test_commands import TIMEOUT_MS, Run, with_commands
 from tests.sim.kit import SimCluster, run_with_admin
+from tests.support.in_process import run_in_process
 
 FORWARDED = "KRaft brokers forward CreateTopics to the controller; check the controllers with: kctl why cluster"
 
@@ -140,10 +143,39 @@ def test_stopped_controllers_have_the_same_exit_code_whichever_timeout_passes_fi
         assert (ended.code, FORWARDED in ended.stderr) == (code, True), ended.stderr
         cluster.sandbox.start_controllers()
 
+    if not is_request_first:
+        expire_requests_late(monkeypatch)
+    with_commands(use, monkeypatch)
+
+
+def expire_requests_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a call pass its deadline before its last request."""
     expire = RequestTable.expire
 
     def expire_late(self: RequestTable, connection: Connection, now_ms: int) -> KafkaError | None:
-        return expire(self, connection, now_ms if is_request_first else now_ms - 1)
+        return expire(self, connection, now_ms - 1)
 
     monkeypatch.setattr(RequestTable, "expire", expire_late)
+
+
+def test_failed_connection_is_not_the_cause_while_a_forwarded_request_is_pending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Metadata names a frozen broker as the controller first, then another broker does not get an answer.
+
+    Kafka lists frozen brokers while the quorum has no majority.
+    """
+
+    def use(cluster: SimCluster, _run: Run) -> None:
+        cluster.sandbox.stop_controllers()
+        cluster.sandbox.start_fault(1, Fault.FREEZE)
+        named = chain([1], repeat(3))
+        monkeypatch.setattr(Cluster, "forwarding_id", property(lambda _: next(named)))
+        limits = "-X socket.connection.setup.timeout.ms=500 -X socket.connection.setup.timeout.max.ms=500"
+        last = cluster.bootstrap.rpartition(",")[2]
+        line = f"topics create new --request-timeout 30s {limits} -b {last} --api-timeout 4s"
+        ended = run_in_process(*line.split(), runtime=cluster.runtime)
+        assert (ended.code, FORWARDED in ended.stderr) == (ExitCode.API_TIMEOUT, True), ended.stderr
+
+    expire_requests_late(monkeypatch)
     with_commands(use, monkeypatch)
