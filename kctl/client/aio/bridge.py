@@ -10,6 +10,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from greenlet import getcurrent, greenlet
 
+from kctl.client.clock import Timer
+
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -21,6 +23,14 @@ class WouldWait(Exception):
 
 class _Bridged(greenlet):
     """A greenlet whose parent is the coroutine that awaits for it."""
+
+    timer: Timer | None = None
+
+
+def timer_of_bridge() -> Timer | None:
+    """Return the timer that the coroutine has started for the call."""
+    bridged = getcurrent()
+    return bridged.timer if isinstance(bridged, _Bridged) else None
 
 
 def is_bridged() -> bool:
@@ -35,13 +45,15 @@ def await_in_bridge(awaitable: Awaitable[T]) -> T:
     return cast(T, parent.switch(awaitable))
 
 
-async def run(call: Callable[[], R]) -> R:
+async def run(call: Callable[[], R], timer: Timer | None = None) -> R:
     """Run synchronous code and await its waits.
 
+    Args: timer: the timer of the call, if a part of its time has passed.
     If the coroutine is cancelled, the waiting code gets the asyncio.CancelledError. The coroutine returns the result
     without another await, so a cancellation cannot lose it.
     """
     bridged = _Bridged(call)
+    bridged.timer = timer
     bridged.gr_context = getcurrent().gr_context  # use the context variables of the caller
     step: Callable[[], Any] = bridged.switch
     while True:

@@ -5,13 +5,13 @@ One network thread sends, and wakes the event loop once for many results.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run
+from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run, timer_of_bridge
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.awaiting import LoopWait
 from kctl.client.clock import Timer
@@ -39,12 +39,12 @@ class _Producer(Producer):
     def _wait_to_accept(self, partition: int | None, record: SendFuture | RecordRun, timer: Timer) -> None:
         if not is_bridged():
             raise WouldWait
-        super()._wait_to_accept(partition, record, timer)
+        super()._wait_to_accept(partition, record, timer_of_bridge() or timer)
 
     def _wait_to_choose(self, topic: str, timer: Timer) -> None:
         if not is_bridged():
             raise WouldWait
-        super()._wait_to_choose(topic, timer)
+        super()._wait_to_choose(topic, timer_of_bridge() or timer)
 
     def _send_hooked(
         self,
@@ -59,6 +59,17 @@ class _Producer(Producer):
         if not is_bridged():
             raise WouldWait  # the hook runs once, even if the record has to wait
         return super()._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
+
+
+class _Turn:
+    """Turn of the calls that send records to a topic and wait.
+
+    Attributes: calls: number of these calls.
+    """
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.calls = 0
 
 
 class AsyncProducer:
@@ -82,6 +93,8 @@ class AsyncProducer:
     ) -> None:
         made, _ = async_runtime(runtime)
         self._client = _Producer(config, made, events=events, partitioner=partitioner, on_send=on_send)
+        self._clock = made.clock
+        self._turns: dict[str, _Turn] = {}
 
     async def _run(self, call: Callable[[], R]) -> R:
         return await run(call)
@@ -101,10 +114,10 @@ class AsyncProducer:
         Args: as for `Producer.send`. Raises: as `Producer.send`.
         """
         send = self._client.send
-        try:
-            return send(topic, value, key, partition, headers, timestamp_ms)
-        except WouldWait:
-            return await run(partial(send, topic, value, key, partition, headers, timestamp_ms))
+        if not self._turns:
+            with suppress(WouldWait):
+                return send(topic, value, key, partition, headers, timestamp_ms)
+        return await self._in_turn(topic, partial(send, topic, value, key, partition, headers, timestamp_ms))
 
     async def send(
         self,
@@ -122,12 +135,35 @@ class AsyncProducer:
         """
         wait = LoopWait(asyncio.get_running_loop())
         send = self._client.send
-        try:
-            future = send(topic, value, key, partition, headers, timestamp_ms, wait)
-        except WouldWait:
-            future = await run(partial(send, topic, value, key, partition, headers, timestamp_ms, wait))
+        future = None
+        if not self._turns:
+            with suppress(WouldWait):
+                future = send(topic, value, key, partition, headers, timestamp_ms, wait)
+        if future is None:
+            call = partial(send, topic, value, key, partition, headers, timestamp_ms, wait)
+            future = await self._in_turn(topic, call)
         await wait.done
         return future.result(0)
+
+    async def _in_turn(self, topic: str | ProducerRecord, send: Callable[[], SendFuture]) -> SendFuture:
+        """Send after the earlier calls for the topic that wait: the records keep the order of the calls."""
+        timer = Timer(self._clock, self._client.config.max_block_ms)
+        name = topic.topic if isinstance(topic, ProducerRecord) else str(topic)
+        turn = self._turns.setdefault(name, _Turn())
+        turn.calls += 1
+        is_next = False
+        try:
+            with suppress(TimeoutError):  # `send` raises MaxBlockTimeout with the reason
+                async with asyncio.timeout(timer.timeout_ms / 1000):
+                    is_next = await turn.lock.acquire()
+            timer.update()
+            return await run(send, timer)
+        finally:
+            turn.calls -= 1
+            if is_next:
+                turn.lock.release()
+            if not turn.calls:
+                del self._turns[name]
 
     send_columns = awaited(Producer.send_columns)
     flush = awaited(Producer.flush)
