@@ -91,8 +91,8 @@ def test_everything_arrives_once_and_the_next_run_goes_on(kafka_newest: KafkaClu
 def die_in_the_middle(tasks: Any, attempt: Attempt, *, folder: Path) -> Iterator[Mirrored]:
     """As `mirror_ranges`, but one attempt is killed where records of an open transaction are in the target.
 
-    The file `flush` in the folder says whether the records have arrived there. The first attempt may have failed before,
-    because Spark did not connect to its worker.
+    The file `flush` in the folder says whether the records have arrived there. The first attempt may have failed before
+    that, if Spark could not connect to its worker.
     """
     if not (folder / "flush").exists():
         commit, done = Producer.commit_transaction, []
