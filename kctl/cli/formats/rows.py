@@ -148,7 +148,12 @@ def heading(column: str) -> str:
 
 
 def _name_of(column: str) -> str:
-    return column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
+    name = column.removesuffix("_ms").replace("size_bytes", "size").replace("bytes", "size").replace("_", " ")
+    return _one_line(name)  # some facts have foreign names
+
+
+def _one_line(text: str) -> str:
+    return harmless_text(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def cell(value: Value, column: str = "") -> str:
@@ -162,5 +167,4 @@ def cell(value: Value, column: str = "") -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return _number_text(value, column)
-    text = value if isinstance(value, str) else cell_text(value) or "-"
-    return harmless_text(text).replace("\n", "\\n").replace("\t", "\\t")
+    return _one_line(value if isinstance(value, str) else cell_text(value) or "-")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kctl.cli.formats.rows import Row, Value, cell, cell_text, table_lines
+from kctl.cli.formats.rows import Row, Value, block_lines, cell, cell_text, table_lines
 
 COLUMNS = ("name", "leader_id", "replicas", "internal")
 ROWS: list[Row] = [
@@ -22,6 +22,10 @@ def test_table() -> None:
 @pytest.mark.parametrize("value", ["t:9\nforged\t1", {"t:9\nforged\t1": [0]}, {"a": [0], "\x1bb\n": [1]}])
 def test_cell_with_line_feeds_is_one_line(value: Value) -> None:
     assert cell(value).isprintable()
+
+
+def test_foreign_name_of_a_fact_is_one_line() -> None:
+    assert list(block_lines([("a\n\x1bb", 1)])) == [r"a\n\x1bb  1"]
 
 
 def test_numbers_have_the_form_of_their_column() -> None:
