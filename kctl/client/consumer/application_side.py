@@ -100,12 +100,18 @@ class ApplicationSide:
         self.data.settle()
         for tp in self.subscription.assign(topic_partitions, topic_ids):
             self.data.drop(tp)
+        self._report_removals()
 
     def unassign(self, topic_partitions: Iterable[TopicPartition]) -> None:
         self.data.settle()
         for tp in topic_partitions:
             if self.subscription.remove(tp):
                 self.data.drop(tp)
+        self._report_removals()
+
+    def _report_removals(self) -> None:
+        """Post removed partitions without waiting for a poll, because a close retries commits of the others."""
+        self.mailbox.post_each(self.subscription.pending_changes)
 
     def seek(self, topic_partition: TopicPartition, offset: int, end_offset: int) -> None:
         self.data.settle()

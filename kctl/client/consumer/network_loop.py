@@ -201,6 +201,8 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     def _forget(self, event: Forget) -> None:
         self._forget_position(event.topic_partition)
         self._fetch.forget(event.topic_partition)
+        if self._group is not None:
+            self._group.commits.forget(event.topic_partition)
 
     def _try_again(self, _event: TryAgain) -> None:
         self._fatal_error = None

@@ -36,6 +36,7 @@ class PendingCommit:
     __slots__ = (
         "error",
         "event",
+        "given_up",
         "gone",
         "identity",
         "incarnation",
@@ -61,7 +62,9 @@ class PendingCommit:
         self.was_fenced = False
         """True if its generation has ended."""
         self.gone: KafkaError | None = None
-        """Reason of left-out partitions: lost with the generation, or a deleted topic."""
+        """Reason of left-out partitions: lost with the generation, given up, or a deleted topic."""
+        self.given_up: set[TopicPartition] = set()
+        """Partitions that were unassigned after the call, which other members may have."""
         self.pause = pause
         self.error: KafkaError | None = None
 
@@ -108,6 +111,13 @@ class CommitManager:
         for tp in event.offsets:
             self._failed.pop(tp, None)
 
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """Do not retry commits of an unassigned partition: other members may have committed later offsets."""
+        self._failed.pop(topic_partition, None)
+        for each in self._queue:
+            if isinstance(each, PendingCommit) and isinstance(each.event, CommitAsync):
+                each.given_up.add(topic_partition)
+
     def after_pending(self, action: Callable[[], None], now_ms: int) -> None:
         """Call `action` when all earlier commits have ended. Until then, retry failed commits."""
         self.insist(now_ms)
@@ -128,11 +138,14 @@ class CommitManager:
 
     def insist(self, now_ms: int) -> None:
         """Retry pending and failed commits, even of commit_async, because no later commit replaces them."""
+        held = self._membership.held
         for commit in dict.fromkeys(self._failed.values()):
             assert isinstance(commit.event, CommitAsync)
             commit.event = commit.event._replace(deadline_at_ms=now_ms + commit.event.timeout_ms)
-            commit.left = {tp: offset for tp, offset in commit.left.items() if self._failed.get(tp) is commit}
-            self._queue.append(commit)
+            failed = [tp for tp, last in self._failed.items() if last is commit]
+            commit.left = {tp: commit.left[tp] for tp in failed if tp in held or not commit.event.as_member}
+            if commit.left:
+                self._queue.append(commit)
         self._failed.clear()
         for each in self._queue:
             if isinstance(each, PendingCommit):
@@ -185,6 +198,7 @@ class CommitManager:
             return Poll([], now_ms)
         if head.left and not self._coordinator.ready(PROMPT):
             return Poll([], deadline_at_ms)
+        self._leave_out_given_up(head)
         self._leave_out_former(head)
         if identity is None or not head.left:
             self._finish(head, head.gone)
@@ -198,6 +212,13 @@ class CommitManager:
             del commit.left[tp]
         if lost:
             commit.gone = not_a_member(commit.error)
+
+    def _leave_out_given_up(self, commit: PendingCommit) -> None:
+        """Leave out unassigned partitions of a retry, unless the group checks the membership."""
+        if commit.error is not None and not commit.event.as_member:
+            for tp in commit.given_up & commit.left.keys():
+                del commit.left[tp]
+                commit.gone = commit.error
 
     def _leave_out_former(self, commit: PendingCommit) -> None:
         """Leave out partitions of recreated topics, unless the coordinator checks topic ids."""
@@ -219,6 +240,7 @@ class CommitManager:
             identity = self._identity_for(each)
             if each.was_fenced:
                 self._leave_out_lost(each)
+            self._leave_out_given_up(each)
             self._leave_out_former(each)
             if identity is not None and each.left:
                 requests.append(self._request(each, identity, now_ms))
@@ -358,7 +380,7 @@ class CommitManager:
 
     def _keep_failed(self, commit: PendingCommit) -> None:
         later = {tp for each in self._queue if isinstance(each, PendingCommit) for tp in each.event.offsets}
-        for tp in commit.left.keys() - later:
+        for tp in commit.left.keys() - later - commit.given_up:
             self._failed.setdefault(tp, commit)
 
     def _run_actions(self) -> None:

@@ -283,6 +283,15 @@ def test_failed_commit_of_a_lost_membership_is_not_retried() -> None:
     assert scenario.commits.is_idle
 
 
+def test_failed_commit_leaves_out_partitions_that_the_member_no_longer_holds() -> None:
+    scenario = Scenario()
+    scenario.start()
+    fail(scenario.sent(), ConnectionLost("gone"))
+    scenario.member.held = frozenset({T1})
+    scenario.commits.insist(1)
+    assert committed_by(scenario.sent(1)) == {1: 7}
+
+
 def test_failed_commit_that_no_retry_can_repair_is_not_retried() -> None:
     scenario = Scenario()
     scenario.start()

@@ -1,0 +1,79 @@
+"""Failed commits: whether a close, an assignment, or a rebalance retries them, and how long it waits for them."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kctl.client.broker_errors import ErrorCode
+from kctl.client.cluster import TopicPartition
+from kctl.client.consumer.consumer import Consumer
+from tests.sim.kit.groups import GROUP, GroupCluster
+from tests.sim.virtual import Hub
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+GIVE_UP: dict[str, Callable[[Consumer], None]] = {
+    "assign": lambda consumer: consumer.assign([T1]),
+    "unassign": lambda consumer: consumer.unassign([T0]),
+    "unsubscribe": Consumer.unsubscribe,
+}
+
+
+@pytest.fixture
+def cluster() -> Iterator[GroupCluster]:
+    with Hub(seed=67) as hub:
+        yield GroupCluster(hub, topics={"t": 2})
+
+
+def committed(cluster: GroupCluster, partition: int = 0) -> int | None:
+    offset = cluster.sandbox.committed(GROUP).get(("t", partition))
+    return None if offset is None else offset.offset
+
+
+# --- manual assignment ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.parametrize("fails_first", [False, True])
+@pytest.mark.parametrize("give_up", GIVE_UP)
+def test_failed_commit_of_an_unassigned_partition_is_not_retried_over_a_later_offset(
+    cluster: GroupCluster, give_up: str, fails_first: bool, is_automatic: bool
+) -> None:
+    def body() -> None:
+        cluster.write(0, 8)
+        first = cluster.consumer(group_id=GROUP, enable_auto_commit=is_automatic, auto_commit_interval_ms=1000)
+        first.assign([T0, T1])
+        assert len(first.poll(5)) == 8
+        times = 1000 if is_automatic else 1
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=times)
+        if is_automatic:
+            cluster.hub.sleep_ms(1000)
+            first.poll(0)
+        else:
+            first.commit_async()
+        if fails_first:
+            cluster.hub.sleep_ms(50)
+        GIVE_UP[give_up](first)
+        cluster.hub.sleep_ms(50)
+        cluster.sandbox.heal()
+        cluster.commit(GROUP, {("t", 0): 20})
+        cluster.hub.sleep_ms(3000)
+        first.close()
+        assert committed(cluster) == 20
+
+    cluster.play(body)
+
+
+def test_failed_commit_of_a_partition_that_stays_assigned_is_retried_at_the_close(cluster: GroupCluster) -> None:
+    def body() -> None:
+        cluster.write(0, 8)
+        first = cluster.consumer(group_id=GROUP, enable_auto_commit=False)
+        first.assign([T0, T1])
+        assert len(first.poll(5)) == 8
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        first.commit_async()
+        cluster.hub.sleep_ms(50)
+        first.assign([T0])
+        assert first.close().committed
+        assert (committed(cluster), committed(cluster, 1)) == (8, None)
+
+    cluster.play(body)
