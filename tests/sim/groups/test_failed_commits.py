@@ -7,7 +7,8 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
-from tests.sim.kit.groups import GROUP, GroupCluster
+from kctl.client.consumer.waiting import WaitReason
+from tests.sim.kit.groups import GROUP, GroupCluster, Noting
 from tests.sim.virtual import Hub
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -77,3 +78,63 @@ def test_failed_commit_of_a_partition_that_stays_assigned_is_retried_at_the_clos
         assert (committed(cluster), committed(cluster, 1)) == (8, None)
 
     cluster.play(body)
+
+
+# --- rebalances -------------------------------------------------------------------------------------------------------
+
+PROTOCOLS: dict[str, dict[str, object]] = {
+    "range": {"partition_assignment_strategy": "range"},
+    "cooperative": {"partition_assignment_strategy": "cooperative-sticky"},
+    "consumer": {"group_protocol": "consumer"},
+}
+
+
+def member(cluster: GroupCluster, name: str, properties: dict[str, object]) -> Consumer:
+    consumer = cluster.consumer(group_id=GROUP, **properties)
+    cluster.journal.consumers[name] = consumer
+    consumer.subscribe(["t"], Noting(cluster.journal, name))
+    return consumer
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_member_whose_commits_fail_gives_up_partitions_before_the_group_removes_it(
+    cluster: GroupCluster, protocol: str, is_automatic: bool
+) -> None:
+    given = {
+        "enable_auto_commit": is_automatic,
+        "auto_commit_interval_ms": 1000,
+        "max_poll_interval_ms": 8000,
+        **PROTOCOLS[protocol],
+    }
+    cluster.write(0, 4)
+    cluster.write(1, 4)
+    waits: list[WaitReason] = []
+
+    def first() -> None:
+        consumer = member(cluster, "a", given)
+        cluster.read(consumer, 5)
+        assert len(consumer.assignment) == 2
+        member_id = consumer.group_metadata().member_id
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.UNKNOWN_SERVER_ERROR, times=10_000)
+        consumer.commit_async()
+        while cluster.hub.now_ms < 50_000:
+            cluster.read(consumer, 0.3)
+            waits.extend(wait for wait in [consumer.waiting_for_group()] if wait is not None)
+        assert consumer.group_metadata().member_id == member_id
+        assert cluster.journal.of("a", "lost") == []
+        codes = {getattr(wait.cause, "code", None) for wait in waits if wait.text.endswith("to commit the offsets")}
+        assert ErrorCode.UNKNOWN_SERVER_ERROR in codes
+        consumer.close(1)
+        cluster.hub.sleep_ms(20)
+
+    def other(name: str, start_ms: int) -> None:
+        cluster.hub.sleep_ms(start_ms)
+        consumer = member(cluster, name, given)
+        cluster.read(consumer, 12)
+        assert cluster.journal.of(name, "assigned")
+        cluster.read(consumer, 42 - start_ms / 1000)
+        consumer.close(1)
+        cluster.hub.sleep_ms(20)
+
+    cluster.play(first, lambda: other("b", 8000), lambda: other("c", 24_000))

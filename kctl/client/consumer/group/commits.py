@@ -4,10 +4,11 @@ When a commit_sync is done, all earlier commits have ended. Commits are retried 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from random import Random
 
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import NO_TOPIC_ID, TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer.events import CallDone, Report
@@ -45,6 +46,7 @@ class PendingCommit:
         "is_in_flight",
         "left",
         "pause",
+        "until_ms",
         "was_fenced",
     )
 
@@ -59,6 +61,8 @@ class PendingCommit:
         self.is_abandoned = False
         self.is_awaited = False
         """True if a later step waits for it, so that it must be retried."""
+        self.until_ms = FOREVER_MS
+        """Time at which that step continues without it."""
         self.was_fenced = False
         """True if its generation has ended."""
         self.gone: KafkaError | None = None
@@ -71,6 +75,10 @@ class PendingCommit:
     @property
     def may_retry(self) -> bool:
         return isinstance(self.event, CommitSync) or self.event.may_retry or self.is_awaited
+
+    @property
+    def deadline_at_ms(self) -> int:
+        return min(self.event.deadline_at_ms, self.until_ms)
 
     @property
     def call_id(self) -> int | None:
@@ -89,6 +97,8 @@ class CommitManager:
         report: Callable[[Report], None],
     ) -> None:
         self._request_timeout_ms = config.request_timeout_ms
+        self._release_ms = min(config.request_timeout_ms, config.max_poll_interval_ms // 2)
+        """Limit for commits before partitions are released; the rest of max.poll.interval.ms is for the rebalance."""
         self._group_instance_id = config.group_instance_id
         self._coordinator = coordinator
         self._membership = membership
@@ -118,11 +128,33 @@ class CommitManager:
             if isinstance(each, PendingCommit) and isinstance(each.event, CommitAsync):
                 each.given_up.add(topic_partition)
 
-    def after_pending(self, action: Callable[[], None], now_ms: int) -> None:
-        """Call `action` when all earlier commits have ended. Until then, retry failed commits."""
-        self.insist(now_ms)
+    def after_pending(self, action: Callable[[], None]) -> None:
+        """Call `action` when all earlier commits have ended."""
         self._queue.append(action)
         self._run_actions()
+
+    def before_release(self, released: Collection[TopicPartition], action: Callable[[], None], now_ms: int) -> None:
+        """Call `action`, which releases partitions, when all earlier commits have ended or their time is over. Until
+        then, retry failed commits of these partitions.
+
+        Differs: Java waits for all of max.poll.interval.ms, after which the group removes the member.
+        """
+        self.insist(now_ms, released)
+        for each in self._queue:
+            if isinstance(each, PendingCommit) and (each.call_id is None or each.is_abandoned):
+                each.until_ms = min(each.until_ms, now_ms + self._release_ms)
+        self.after_pending(action)
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether an action waits for commits."""
+        return any(not isinstance(each, PendingCommit) for each in self._queue)
+
+    @property
+    def waiting_for(self) -> tuple[str, KafkaError | None]:
+        """What the first commit waits for, and its last error."""
+        error = next((each.error for each in self._queue if isinstance(each, PendingCommit)), None)
+        return f"{self._coordinator.waiting_for} to commit the offsets", error or self._coordinator.last_error()
 
     @property
     def is_idle(self) -> bool:
@@ -136,19 +168,26 @@ class CommitManager:
                     self._queue.remove(each)
         self._run_actions()
 
-    def insist(self, now_ms: int) -> None:
-        """Retry pending and failed commits, even of commit_async, because no later commit replaces them."""
+    def insist(self, now_ms: int, partitions: Collection[TopicPartition] | None = None) -> None:
+        """Retry pending and failed commits, even of commit_async, because no later commit replaces them.
+
+        Args: partitions: partitions of the commits; None means all.
+        """
         held = self._membership.held
         for commit in dict.fromkeys(self._failed.values()):
             assert isinstance(commit.event, CommitAsync)
-            commit.event = commit.event._replace(deadline_at_ms=now_ms + commit.event.timeout_ms)
             failed = [tp for tp, last in self._failed.items() if last is commit]
+            if partitions is not None and not any(tp in partitions for tp in failed):
+                continue
+            for tp in failed:
+                del self._failed[tp]
+            commit.event = commit.event._replace(deadline_at_ms=now_ms + commit.event.timeout_ms)
+            commit.until_ms = FOREVER_MS
             commit.left = {tp: commit.left[tp] for tp in failed if tp in held or not commit.event.as_member}
             if commit.left:
                 self._queue.append(commit)
-        self._failed.clear()
         for each in self._queue:
-            if isinstance(each, PendingCommit):
+            if isinstance(each, PendingCommit) and (partitions is None or any(tp in partitions for tp in each.left)):
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
@@ -164,8 +203,7 @@ class CommitManager:
     def progress(self, call_id: int) -> CallProgress | None:
         for each in self._queue:
             if isinstance(each, PendingCommit) and each.call_id == call_id:
-                waiting_for = f"{self._coordinator.waiting_for} to commit the offsets"
-                return CallProgress(waiting_for, each.error or self._coordinator.last_error())
+                return CallProgress(self.waiting_for[0], each.error or self._coordinator.last_error())
         return None
 
     # --- requests ---------------------------------------------------------------------------------------------------
@@ -178,7 +216,7 @@ class CommitManager:
         if self._coordinator.refusal is not None:
             self._refuse_all(self._coordinator.refusal)
             return Poll([])
-        deadline_at_ms = min(each.event.deadline_at_ms for each in self._queue if isinstance(each, PendingCommit))
+        deadline_at_ms = min(each.deadline_at_ms for each in self._queue if isinstance(each, PendingCommit))
         head = self._queue[0]
         assert isinstance(head, PendingCommit)
         return self._poll_head(head, now_ms, deadline_at_ms)
@@ -264,7 +302,7 @@ class CommitManager:
             member_id=identity.member_id,
             group_instance_id=identity.group_instance_id if commit.event.as_member else None,
         )
-        timeout_ms = min(self._request_timeout_ms, commit.event.deadline_at_ms - now_ms)
+        timeout_ms = min(self._request_timeout_ms, commit.deadline_at_ms - now_ms)
         max_version = None if topic_ids else LAST_VERSION_WITH_NAMES
         return self._coordinator.outgoing(
             PROMPT, request, timeout_ms, lambda answer: self._on_answer(commit, answer), max_version
@@ -350,14 +388,16 @@ class CommitManager:
 
     def _expire(self, now_ms: int) -> None:
         for each in list(self._queue):
-            if not isinstance(each, PendingCommit) or each.is_in_flight or now_ms < each.event.deadline_at_ms:
+            if not isinstance(each, PendingCommit) or now_ms < (
+                each.until_ms if each.is_in_flight else each.deadline_at_ms
+            ):
                 continue
             self._queue.remove(each)
             if isinstance(each.event, CommitAsync):
-                limit_ms = each.event.timeout_ms
+                limit_ms = each.event.timeout_ms - each.event.deadline_at_ms + each.deadline_at_ms
                 cause = each.error or self._coordinator.last_error()
-                waiting_for = f"{self._coordinator.waiting_for} to commit the offsets"
-                self._report_end(each, ApiTimeout(waiting_for, timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause))
+                late = ApiTimeout(self.waiting_for[0], timeout_ms=limit_ms, elapsed_ms=limit_ms, cause=cause)
+                self._report_end(each, late)
 
     def _refuse_all(self, error: KafkaError) -> None:
         for each in list(self._queue):
@@ -372,7 +412,7 @@ class CommitManager:
     def _report_end(self, commit: PendingCommit, error: KafkaError | None) -> None:
         self.committed += error is None
         if isinstance(commit.event, CommitAsync):
-            if error is not None and not commit.is_awaited and OFFSET_COMMIT.is_retried(error):
+            if error is not None and OFFSET_COMMIT.is_retried(error):
                 self._keep_failed(commit)
             self._report(CommitDone(commit.event.commit_id, error))
         elif not commit.is_abandoned:

@@ -4,7 +4,7 @@ Owns the coordinator, the membership, commits, and committed offsets.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 from typing import Any
 
@@ -90,13 +90,13 @@ class GroupCoordinatorClient:
         self.managers: tuple[RequestManager, ...] = (self.commits, self.committed, self.membership, coordinator)
         membership = self.membership
 
-        def after_commits(action: Callable[[], None]) -> None:
-            self.commits.after_pending(action, client.clock.now_ms())
-
+        membership.awaited_commit = lambda: self.commits.waiting_for if self.commits.holds_up else None
         self.handlers: dict[type, Callable[[Any], None]] = {
-            Subscribe: lambda event: after_commits(lambda: self._subscribe(event)),
-            Unsubscribe: lambda event: after_commits(lambda: membership.leave(event.deadline_at_ms)),
-            ChangeApplied: lambda event: after_commits(lambda: membership.applied(event.number)),
+            Subscribe: lambda event: self.commits.after_pending(lambda: self._subscribe(event)),
+            Unsubscribe: lambda event: self._before_release(
+                membership.held, lambda: membership.leave(event.deadline_at_ms)
+            ),
+            ChangeApplied: self._applied,
             PollBegan: lambda _: membership.poll_began(),
             PollEnded: lambda event: membership.poll_ended(event.at_ms),
             Rejoin: lambda event: membership.rejoin(event.reason),
@@ -111,6 +111,15 @@ class GroupCoordinatorClient:
         else:
             self.membership.remain(until_ms)
         return [*requests, *self.membership.poll(now_ms).requests]
+
+    def _applied(self, event: ChangeApplied) -> None:
+        if released := self.membership.released:
+            self._before_release(released, lambda: self.membership.applied(event.number))
+        else:
+            self.membership.applied(event.number)
+
+    def _before_release(self, released: Collection[TopicPartition], action: Callable[[], None]) -> None:
+        self.commits.before_release(released, action, self._client.clock.now_ms())
 
     def _commit(self, event: CommitAsync) -> None:
         if not event.has_callback:

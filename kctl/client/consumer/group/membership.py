@@ -125,6 +125,11 @@ class AssignmentReports:
         self._owned = owned
         self._report(AssignmentChanged(self._number, owned, lost, is_complete, topic_ids=topic_ids))
 
+    @property
+    def released(self) -> frozenset[TopicPartition]:
+        """Partitions that the unapplied change removes."""
+        return self.held.difference(self._owned)
+
     def applied(self, number: int) -> bool:
         self.is_applied = self.is_applied or number == self._number
         return number == self._number
@@ -140,6 +145,7 @@ class Membership(ABC):
 
     Attributes:
         loss: reason of the last loss of membership.
+        awaited_commit: function that returns what a commit waits for that holds up the next step, and its error.
     """
 
     TRANSITIONS: ClassVar[Transitions]
@@ -152,6 +158,7 @@ class Membership(ABC):
         report: Callable[[GroupToApplication], None],
     ) -> None:
         self.loss = Loss("")
+        self.awaited_commit: Callable[[], tuple[str, KafkaError | None] | None] = lambda: None
         self._place = MemberPlace(self.TRANSITIONS, coordinator.key, config.group_instance_id, report)
         self._config = config
         self._coordinator = coordinator
@@ -180,6 +187,11 @@ class Membership(ABC):
     def held(self) -> frozenset[TopicPartition]:
         """Assigned partitions, and removed partitions that the application may still use."""
         return self._reports.held
+
+    @property
+    def released(self) -> frozenset[TopicPartition]:
+        """Removed partitions that the application may still use."""
+        return self._reports.released
 
     @property
     def incarnation(self) -> int:
@@ -316,6 +328,8 @@ class Membership(ABC):
 
     def _report_waiting(self) -> None:
         reason, kind, cause = self._wait_reason()
+        if self._is_subscribed and (commit := self.awaited_commit()) is not None:
+            reason, kind, cause = commit[0], WaitKind.COORDINATOR, commit[1]
         waiting = reason, kind, self._kept_cause(reason, kind, cause or self._coordinator.error)
         if waiting != self._waiting:
             self._waiting = waiting

@@ -67,11 +67,11 @@ class Named:
 
 
 class Scenario:
-    def __init__(self) -> None:
+    def __init__(self, **properties: object) -> None:
         self.named = Named()
         self.coordinator, self.member, self.reports = ReadyCoordinator(), Member(), Reports()
         self.commits = CommitManager(
-            config(group_id="g"),
+            config(group_id="g", **properties),
             cast(Coordinator, self.coordinator),
             cast(Membership, self.member),
             cast(Leaders, self.named),
@@ -218,9 +218,9 @@ def test_an_unknown_topic_ends_after_three_looks() -> None:
 def test_actions_wait_for_the_commits_before_them() -> None:
     scenario = Scenario()
     done: list[str] = []
-    scenario.commits.after_pending(lambda: done.append("at once"), 0)
+    scenario.commits.after_pending(lambda: done.append("at once"))
     scenario.start()
-    scenario.commits.after_pending(lambda: done.append("after"), 0)
+    scenario.commits.after_pending(lambda: done.append("after"))
     sent = scenario.sent()
     assert done == ["at once"]
     answer(sent, response(0, 0))
@@ -245,13 +245,56 @@ def test_failed_commit_is_retried_before_a_later_step() -> None:
     [failed] = scenario.reports.take()
     assert isinstance(failed, CommitDone)
     assert scenario.commits.poll(20_000).requests == []
-    scenario.commits.after_pending(lambda: done.append("step"), 20_000)
+    scenario.commits.before_release({T1}, lambda: done.append("step"), 20_000)
     sent = scenario.sent(20_000)
     assert committed_by(sent) == {1: 7}
     answer(sent, of_t1(ErrorCode.NOT_COORDINATOR), at_ms=20_000)
     assert done == []
     answer(scenario.sent(21_000), of_t1(ErrorCode.NONE))
     assert (done, scenario.reports) == (["step"], [CommitDone(1, None)])
+
+
+def test_failed_commit_of_other_partitions_is_not_retried_before_a_release() -> None:
+    scenario = Scenario()
+    done: list[str] = []
+    scenario.start()
+    answer(scenario.sent(), response(0, ErrorCode.NOT_COORDINATOR))
+    scenario.commits.before_release({T0}, lambda: done.append("step"), 20_000)
+    assert done == ["step"]
+    scenario.commits.insist(30_000)
+    assert committed_by(scenario.sent(30_000)) == {1: 7}
+
+
+@pytest.mark.parametrize("is_in_flight", [False, True])
+def test_release_waits_for_commits_for_half_of_max_poll_interval_at_most(is_in_flight: bool) -> None:
+    scenario = Scenario(max_poll_interval_ms=8000)
+    done: list[str] = []
+    scenario.start(may_retry=True)
+    if is_in_flight:
+        assert scenario.sent().timeout_ms == 10_000
+    else:
+        scenario.coordinator.is_ready = False
+    scenario.commits.before_release({T0}, lambda: done.append("step"), 1000)
+    assert scenario.commits.poll(4999).next_deadline_at_ms == 5000
+    assert (done, scenario.commits.holds_up) == ([], True)
+    scenario.commits.poll(5000)
+    assert (done, scenario.commits.holds_up) == (["step"], False)
+    [ended] = scenario.reports
+    assert isinstance(ended, CommitDone)
+    assert isinstance(ended.error, ApiTimeout)
+    assert ended.error.timeout_ms == 5000
+
+
+def test_commit_that_a_release_ends_is_retried_at_the_close_for_kept_partitions_only() -> None:
+    scenario = Scenario(max_poll_interval_ms=8000)
+    scenario.start(may_retry=True)
+    fail(scenario.sent(), ConnectionLost("gone"))
+    scenario.commits.before_release({T0}, lambda: None, 0)
+    scenario.commits.poll(4000)
+    scenario.commits.forget(T0)
+    assert scenario.commits.is_idle
+    scenario.commits.insist(5000)
+    assert committed_by(scenario.sent(5000)) == {1: 7}
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.OFFSET_METADATA_TOO_LARGE])
