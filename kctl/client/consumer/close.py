@@ -84,8 +84,11 @@ class GroupClose:
         self.deadline_at_ms = self._step_deadline(now_ms)
         group.commits.insist(now_ms)
 
-    def advance(self, now_ms: int) -> None:
+    def advance(self, client: ClusterClient, now_ms: int) -> None:
         commits, membership = self._group.commits, self._group.membership
+        if not self._is_leaving and now_ms >= self._request.deadline_at_ms:
+            self._send_last(client, now_ms)
+            return
         if not self._is_leaving and (commits.is_idle or now_ms >= self.deadline_at_ms):
             self._leave(now_ms)
         if not self._is_leaving:
@@ -109,15 +112,16 @@ class GroupClose:
         else:
             membership.remain(self.deadline_at_ms)
 
-    def send_last(self, client: ClusterClient, now_ms: int) -> None:
+    def _send_last(self, client: ClusterClient, now_ms: int) -> None:
         """Send commits and LeaveGroup without waiting for responses."""
-        until_ms = now_ms + self._request_timeout_ms
-        for request in self._group.last_requests(now_ms, until_ms, is_leaving=self._request.is_leaving):
+        is_leaving, late, until_ms = self._request.is_leaving, self._too_late(now_ms), now_ms + self._request_timeout_ms
+        if not self._group.commits.is_idle:
+            self._expired_in = COMMITTING
+        for request in self._group.last_requests(now_ms, until_ms, late, is_leaving=is_leaving):
             client.send(request)
         client.poll(now_ms)
-        if self._request.is_leaving:
-            has_left = self._group.membership.has_left is True
-            self.report = CloseReport(has_left, None if has_left else LEAVING)
+        has_left = self._group.membership.has_left is True if is_leaving else None
+        self.report = CloseReport(has_left, self._expired_in or (LEAVING if has_left is False else None))
 
     def _step_deadline(self, now_ms: int) -> int:
         return min(self._request.deadline_at_ms, now_ms + self._request_timeout_ms)

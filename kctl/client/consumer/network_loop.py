@@ -263,25 +263,16 @@ class NetworkLoop(ClientLoop[ToNetwork]):
     # --- close --------------------------------------------------------------------------------------------------------
 
     def _advance_close(self, request: CloseRequest, now_ms: int) -> None:
-        has_no_time = now_ms >= request.deadline_at_ms
         if not self._is_closing:
             self._is_closing = True
             if self._group is not None:
                 self._group_close = GroupClose(self._group, request, self._request_timeout_ms, now_ms)
-            if has_no_time:
-                self._close_at_once(now_ms)
-                return
             self._fetch.stop(now_ms, request.deadline_at_ms)
             self._managers = (self._fetch, *(() if self._group is None else self._group.managers))
         if self._group_close is not None:
-            self._group_close.advance(now_ms)
+            self._group_close.advance(self._client, now_ms)
         is_done = self._group_close is None or self._group_close.report is not None
-        self.is_over = has_no_time or (is_done and self._fetch.is_stopped(now_ms))
-
-    def _close_at_once(self, now_ms: int) -> None:
-        if self._group_close is not None:
-            self._group_close.send_last(self._client, now_ms)
-        self.is_over = True
+        self.is_over = now_ms >= request.deadline_at_ms or (is_done and self._fetch.is_stopped(now_ms))
 
     def _fail_outstanding(self) -> None:
         """Do nothing: requests in flight fail when the sockets close."""

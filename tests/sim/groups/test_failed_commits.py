@@ -138,3 +138,54 @@ def test_member_whose_commits_fail_gives_up_partitions_before_the_group_removes_
         cluster.hub.sleep_ms(20)
 
     cluster.play(first, lambda: other("b", 8000), lambda: other("c", 24_000))
+
+
+# --- close and unsubscribe --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timeout", [3, None])
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_close_whose_commit_takes_the_whole_time_still_sends_leave_group(
+    cluster: GroupCluster, protocol: str, is_automatic: bool, timeout: float | None
+) -> None:
+    def body() -> None:
+        cluster.write(0, 4)
+        consumer = member(cluster, "a", {"enable_auto_commit": is_automatic, **PROTOCOLS[protocol]})
+        cluster.read(consumer, 5)
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.UNKNOWN_SERVER_ERROR, times=10_000)
+        if not is_automatic:
+            consumer.commit_async()
+            cluster.hub.sleep_ms(50)
+        result = consumer.close(timeout)
+        assert (result.committed, result.left_group, result.expired_in) == (False, False, "committing offsets")
+        assert result.elapsed_ms <= (timeout or 30) * 1000
+        cluster.hub.sleep_ms(50)
+        assert cluster.sandbox.members(GROUP) == []
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("close_timeout", [0, 1])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_unsubscribe_whose_commits_fail_leaves_the_group_in_time(
+    cluster: GroupCluster, protocol: str, close_timeout: float | None
+) -> None:
+    def body() -> None:
+        cluster.write(0, 4)
+        given = {"enable_auto_commit": False, "request_timeout_ms": 2000, **PROTOCOLS[protocol]}
+        consumer = member(cluster, "a", given)
+        cluster.read(consumer, 5)
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.UNKNOWN_SERVER_ERROR, times=10_000)
+        consumer.commit_async()
+        cluster.hub.sleep_ms(50)
+        consumer.unsubscribe()
+        if close_timeout is None:
+            cluster.hub.sleep_ms(2200)
+        else:
+            consumer.close(close_timeout)
+            cluster.hub.sleep_ms(50)
+        assert cluster.sandbox.members(GROUP) == []
+        consumer.close()
+
+    cluster.play(body)

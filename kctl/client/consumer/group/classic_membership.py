@@ -224,7 +224,6 @@ class ClassicMembership(Membership):
     def _start_leave(self, reason: str, deadline_at_ms: int, *, keeps_place: bool) -> None:
         if keeps_place:
             return  # the classic protocol has no such request
-        self._leave = None
         if self._place.member_id:
             coordinator, member = self._coordinator, self._place.identity
 

@@ -191,14 +191,16 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit at a close. The cause is the last error of the commit."""
+        """Fail every commit at a close, and do what waits for them. The cause is the last error of the commit."""
         while self._queue:
             each = self._queue.popleft()
-            if isinstance(each, PendingCommit):
-                cause = each.error or self._coordinator.last_error()
-                timeout_ms, elapsed_ms = late.timeout_ms, late.elapsed_ms
-                error = CloseTimeout(late.waiting_for, timeout_ms=timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
-                self._report_end(each, error)
+            if not isinstance(each, PendingCommit):
+                each()
+                continue
+            cause = each.error or self._coordinator.last_error()
+            timeout_ms, elapsed_ms = late.timeout_ms, late.elapsed_ms
+            error = CloseTimeout(late.waiting_for, timeout_ms=timeout_ms, elapsed_ms=elapsed_ms, cause=cause)
+            self._report_end(each, error)
 
     def progress(self, call_id: int) -> CallProgress | None:
         for each in self._queue:
@@ -302,7 +304,7 @@ class CommitManager:
             member_id=identity.member_id,
             group_instance_id=identity.group_instance_id if commit.event.as_member else None,
         )
-        timeout_ms = min(self._request_timeout_ms, commit.deadline_at_ms - now_ms)
+        timeout_ms = min(self._request_timeout_ms, max(1, commit.deadline_at_ms - now_ms))
         max_version = None if topic_ids else LAST_VERSION_WITH_NAMES
         return self._coordinator.outgoing(
             PROMPT, request, timeout_ms, lambda answer: self._on_answer(commit, answer), max_version

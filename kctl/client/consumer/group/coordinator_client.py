@@ -29,7 +29,7 @@ from kctl.client.consumer.group.events import (
     Unsubscribe,
 )
 from kctl.client.consumer.group.membership import Membership
-from kctl.client.errors import KafkaError
+from kctl.client.errors import CloseTimeout, KafkaError
 from kctl.client.events import AutoCommitFailed, GroupChanged, GroupStep, MembershipLost
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
@@ -103,9 +103,10 @@ class GroupCoordinatorClient:
             CommitAsync: self._commit,
         }
 
-    def last_requests(self, now_ms: int, until_ms: int, *, is_leaving: bool) -> list[Outgoing]:
-        """Return the requests of a close that does not wait, in the order of sending on one connection (KIP-102)."""
+    def last_requests(self, now_ms: int, until_ms: int, late: CloseTimeout, *, is_leaving: bool) -> list[Outgoing]:
+        """Return the requests of a close whose time is over, in the order of sending on one connection (KIP-102)."""
         requests = self.commits.unsent(now_ms)
+        self.commits.abort(late)
         if is_leaving:
             self.membership.leave(until_ms)
         else:

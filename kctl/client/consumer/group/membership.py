@@ -260,13 +260,13 @@ class Membership(ABC):
 
     def leave(self, deadline_at_ms: int) -> None:
         """Leave the group, with retries until the deadline; see `has_left`."""
+        self._drop_ended_leave()
         self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
         self._end()
 
     def remain(self, deadline_at_ms: int) -> None:
         """End the membership, but keep the place of a static member in the group; see `has_left`."""
-        if self._leave is not None and self._leave.outcome is not None:
-            self._leave = None  # result of an earlier subscription
+        self._drop_ended_leave()
         if self._config.group_instance_id is not None:
             self._start_leave("", deadline_at_ms, keeps_place=True)
         self._end()
@@ -322,6 +322,10 @@ class Membership(ABC):
         keeps_place = self._config.group_instance_id is not None
         self._start_leave(reason, now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
         self._lose(Loss(reason))
+
+    def _drop_ended_leave(self) -> None:
+        if self._leave is not None and self._leave.outcome is not None:
+            self._leave = None  # result of an earlier subscription
 
     def _poll_leave(self, now_ms: int) -> Poll:
         return Poll([]) if self._leave is None else self._leave.poll(now_ms)
