@@ -166,7 +166,7 @@ def test_close_whose_commit_takes_the_whole_time_still_sends_leave_group(
     cluster.play(body)
 
 
-@pytest.mark.parametrize("close_timeout", [0, 1])
+@pytest.mark.parametrize("close_timeout", [0, 1, 60, None])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_unsubscribe_whose_commits_fail_leaves_the_group_in_time(
     cluster: GroupCluster, protocol: str, close_timeout: float | None

@@ -150,7 +150,7 @@ class GroupSide:
         if self.subscribed is None:
             return
         error = self.release_all()
-        self._mailbox.post(Unsubscribe(self._clock.now_ms() + self._config.request_timeout_ms))
+        self._mailbox.post(Unsubscribe())
         self.subscribed = None
         self.metadata = self.metadata._replace(generation=-1, member_id="")
         self._mailbox.leaves_when_dropped = False

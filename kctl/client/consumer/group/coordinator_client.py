@@ -72,6 +72,7 @@ class GroupCoordinatorClient:
         )
         self._coordinator = coordinator
         self._group_id = group_id
+        self._request_timeout_ms = config.request_timeout_ms
         self._client = client
         self._report_further = report
         self._member_id = ""
@@ -93,9 +94,7 @@ class GroupCoordinatorClient:
         membership.awaited_commit = lambda: self.commits.waiting_for if self.commits.holds_up else None
         self.handlers: dict[type, Callable[[Any], None]] = {
             Subscribe: lambda event: self.commits.after_pending(lambda: self._subscribe(event)),
-            Unsubscribe: lambda event: self._before_release(
-                membership.held, lambda: membership.leave(event.deadline_at_ms)
-            ),
+            Unsubscribe: lambda _: self._before_release(membership.held, self._leave),
             ChangeApplied: self._applied,
             PollBegan: lambda _: membership.poll_began(),
             PollEnded: lambda event: membership.poll_ended(event.at_ms),
@@ -118,6 +117,9 @@ class GroupCoordinatorClient:
             self._before_release(released, lambda: self.membership.applied(event.number))
         else:
             self.membership.applied(event.number)
+
+    def _leave(self) -> None:
+        self.membership.leave(self._client.clock.now_ms() + self._request_timeout_ms)
 
     def _before_release(self, released: Collection[TopicPartition], action: Callable[[], None]) -> None:
         self.commits.before_release(released, action, self._client.clock.now_ms())

@@ -50,7 +50,7 @@ class Subscribe(NamedTuple):
 
 
 class Unsubscribe(NamedTuple):
-    deadline_at_ms: int
+    """Commit, then leave the group."""
 
 
 class ChangeApplied(NamedTuple):
