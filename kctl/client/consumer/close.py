@@ -37,8 +37,8 @@ def close(
     error = None
     is_leaving = False
     if group is not None:
-        is_leaving = leaves_group(group, on_close)
         error = group.release_all()
+        is_leaving = leaves_group(group, on_close)  # the listener may have unsubscribed
     has_ended = mailbox.close(task, timer, is_leaving=is_leaving)
     mailbox.drain()
     timer.update()

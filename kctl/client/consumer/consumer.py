@@ -143,7 +143,8 @@ class Consumer(NotCopied):
         self._check_open()
         if self._side.group is not None:
             self._side.group.unsubscribe()
-        self.assign(())
+        if self._side.close_result is None:  # otherwise the listener has closed the consumer
+            self.assign(())
 
     @property
     @for_one_user

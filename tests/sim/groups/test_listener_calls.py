@@ -7,6 +7,7 @@ import pytest
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.errors import IllegalStateError
 from kctl.client.events import MembershipLost
 from tests.sim.kit.groups import GROUP, GroupCluster, Noting
 from tests.sim.virtual import Hub
@@ -114,6 +115,72 @@ def test_listener_that_unsubscribes_in_a_revocation_keeps_only_its_own_assignmen
             cluster.read(consumer, 20)
             assert consumer.assignment == T
             consumer.close()
+            cluster.hub.sleep_ms(20)
+
+        cluster.play(first, second)
+
+
+class Ending(Noting):
+    """A listener that ends the consumer in each revocation."""
+
+    def __init__(self, cluster: GroupCluster, consumer: Consumer, end: str) -> None:
+        super().__init__(cluster.journal, "a")
+        self._consumer = consumer
+        self._end = end
+
+    def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        super().on_partitions_revoked(topic_partitions)
+        END[self._end](self._consumer)
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+@pytest.mark.parametrize(
+    ("end", "inner"), [("unsubscribe", "unsubscribe"), ("unsubscribe", "close"), ("close", "unsubscribe")]
+)
+@pytest.mark.parametrize("protocol", HEARTBEATS)
+def test_listener_that_ends_the_consumer_during_its_end_is_called_once(
+    cluster: GroupCluster, protocol: str, end: str, inner: str, is_automatic: bool
+) -> None:
+    def body() -> None:
+        consumer = cluster.consumer(group_id=GROUP, group_protocol=protocol, enable_auto_commit=is_automatic)
+        cluster.journal.consumers["a"] = consumer
+        consumer.subscribe(["t"], Ending(cluster, consumer, inner))
+        while not consumer.assignment:
+            consumer.poll(1)
+        END[end](consumer)
+        assert kinds(cluster, "a") == ["assigned", "revoked"]
+        cluster.hub.sleep_ms(50)
+        assert cluster.sandbox.members(GROUP) == []
+        consumer.close()
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("inner", END)
+@pytest.mark.parametrize("protocol", [{"partition_assignment_strategy": "cooperative-sticky"}, KIP_848, {}])
+def test_listener_that_ends_the_consumer_in_a_rebalance_is_called_once_for_each_partition(
+    protocol: dict[str, str], inner: str
+) -> None:
+    with Hub(seed=63) as hub:
+        cluster = GroupCluster(hub, topics={"t": 2})
+
+        def first() -> None:
+            consumer = cluster.consumer(group_id=GROUP, **protocol)
+            cluster.journal.consumers["a"] = consumer
+            consumer.subscribe(["t"], Ending(cluster, consumer, inner))
+            with pytest.raises(IllegalStateError):
+                cluster.read(consumer, 30)
+            revoked = [number for _, _, numbers in cluster.journal.of("a", "revoked") for number in numbers]
+            assert sorted(revoked) == [0, 1]
+            consumer.close()
+            cluster.hub.sleep_ms(20)
+
+        def second() -> None:
+            cluster.hub.sleep_ms(8000)
+            with cluster.consumer(group_id=GROUP, **protocol) as consumer:
+                consumer.subscribe(["t"])
+                cluster.read(consumer, 20)
+                assert consumer.assignment == T
             cluster.hub.sleep_ms(20)
 
         cluster.play(first, second)

@@ -71,6 +71,9 @@ class ListenerContinues(BaseException):
         self.cause = cause
 
 
+ListenerMethod = Callable[[Sequence[TopicPartition]], None]
+
+
 class AssignmentUpdate(NamedTuple):
     change: AssignmentChanged
     steps: deque[Callable[[], object]]
@@ -114,6 +117,8 @@ class GroupSide:
         self._changes: deque[AssignmentChanged] = deque()
         self._update: AssignmentUpdate | None = None
         """First change, while it is applied; None after everything was released."""
+        self._told: set[TopicPartition] = set()
+        """Removed partitions of the current calls of the listener."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
         self._session_until_ms = 0
@@ -150,15 +155,24 @@ class GroupSide:
         if self.subscribed is None:
             return
         error = self.release_all()
+        if self.subscribed is not None:  # otherwise the listener has unsubscribed
+            self._leave()
+        if error is not None:
+            raise error
+
+    def _leave(self) -> None:
         self._mailbox.post(Unsubscribe())
+        self._told.clear()
         self.subscribed = None
         self.metadata = self.metadata._replace(generation=-1, member_id="")
         self._mailbox.leaves_when_dropped = False
         self._failure = None
-        if error is not None:
-            raise error
 
     def release_all(self) -> BaseException | None:
+        """Commit and drop all partitions. Call the listener, except for partitions of a current call.
+
+        Returns: the exception of the listener.
+        """
         self._data.settle()
         self._mailbox.drain()
         held = self._subscription.assignment
@@ -166,10 +180,11 @@ class GroupSide:
         if self.commits_itself:
             self._commit_positions(held)
         errors: list[BaseException] = []
-        if held and self.subscribed is not None:
+        untold = [tp for tp in held if tp not in self._told]
+        if untold and self.subscribed is not None:
             is_lost = any(change.is_lost for change in self._changes)
             listener = self._listener
-            _call(listener.on_partitions_lost if is_lost else listener.on_partitions_revoked, held, errors)
+            self._tell(listener.on_partitions_lost if is_lost else listener.on_partitions_revoked, untold, errors)
         self._drop_all_but(())
         self._skip_changes()
         self._update = None
@@ -238,17 +253,23 @@ class GroupSide:
         listener, errors, steps = self._listener, update.errors, update.steps
         steps.append(self.poll_ended)  # the listener's time counts for max.poll.interval.ms
         if lost:
-            steps.append(lambda: _call(listener.on_partitions_lost, lost, errors))
+            steps.append(lambda: self._tell(listener.on_partitions_lost, lost, errors))
         if revoked:
             if self.commits_itself:
                 steps.append(lambda: self._commit_positions(revoked))
-            steps.append(lambda: _call(listener.on_partitions_revoked, revoked, errors))
+            steps.append(lambda: self._tell(listener.on_partitions_revoked, revoked, errors))
         steps.append(lambda: self._drop_all_but(change.owned, change.topic_ids))
         steps.append(lambda: self._set_has_share(change.is_complete))
         if change.is_complete:
             steps.append(lambda: _call(listener.on_partitions_assigned, added, errors))
         steps.append(lambda: self._mailbox.post_all([ChangeApplied(change.number), PollBegan()]))
         return update
+
+    def _tell(self, method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:
+        """Call the listener for removed partitions. Meanwhile, it may end the subscription or close the consumer."""
+        self._told.update(partitions)
+        _call(method, partitions, errors)
+        self._told.difference_update(partitions)
 
     def _set_has_share(self, has_share: bool) -> None:
         self._has_share = has_share
@@ -386,9 +407,7 @@ class GroupSide:
         self._changes.clear()
 
 
-def _call(
-    method: Callable[[Sequence[TopicPartition]], None], partitions: list[TopicPartition], errors: list[BaseException]
-) -> None:
+def _call(method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:
     """Call a method of the listener. Collect its exception, even a KeyboardInterrupt, to complete the change."""
     try:
         method(partitions)
