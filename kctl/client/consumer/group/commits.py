@@ -66,7 +66,7 @@ class PendingCommit:
         self.was_fenced = False
         """True if its generation has ended."""
         self.gone: KafkaError | None = None
-        """Reason of left-out partitions: lost with the generation, given up, or a deleted topic."""
+        """Reason of left-out partitions: lost with the generation, unassigned, or a deleted topic."""
         self.given_up: set[TopicPartition] = set()
         """Partitions that were unassigned after the call, which other members may have."""
         self.pause = pause
