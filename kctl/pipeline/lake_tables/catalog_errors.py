@@ -18,6 +18,7 @@ from kctl.pipeline.job_errors import (
     StoreTimeoutError,
     StoreUnreachableError,
 )
+from kctl.pipeline.lake_tables.foreign_code import ForeignCodeError
 from kctl.pipeline.object_store.store import INSTALL, without_credentials
 from kctl.pipeline.running import watch
 from kctl.pipeline.store_waits import waiting_for
@@ -98,6 +99,8 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
     from requests import exceptions as requests
 
     reason = (text.splitlines() or ["no reason given"])[0][:LONGEST_REASON]
+    if isinstance(error, ForeignCodeError):
+        return StoreError(f"{name}: {reason}")
     if isinstance(error, exceptions.NotInstalledError):
         return LakesMissingError(f"{name}: {reason}", INSTALL)
     if isinstance(error, exceptions.UnauthorizedError | exceptions.AuthorizationExpiredError | exceptions.OAuthError):
