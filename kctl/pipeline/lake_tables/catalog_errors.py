@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from kctl.client.clock import Clock, SystemClock, Timer, duration_text
 from kctl.client.errors import KafkaError
+from kctl.client.masking import LEAST_SECRET_CHARS, without_secrets
 from kctl.pipeline.job_errors import (
     LakesMissingError,
     StoreDeniedError,
@@ -25,8 +26,6 @@ from kctl.pipeline.store_waits import waiting_for
 
 T = TypeVar("T")
 LONGEST_REASON = 300
-LEAST_SECRET = 3
-"""Minimum length of a secret to redact. Shorter strings occur in many words."""
 CURL_TIMEOUT, CURL_NOT_CONNECTED = "28", ("6", "7")
 _CURL = re.compile(r"AWS Error NETWORK_CONNECTION .*curlCode: (\d+), ([^;]*)(?:; Details: (.*))?")
 """Connection error of pyarrow, whose file system pyiceberg uses."""
@@ -69,10 +68,11 @@ class Named:
         passed = KafkaError | CommitFailedException | CommitStateUnknownException
         if error is None or isinstance(error, passed) or not isinstance(error, Exception):
             return
-        text = without_credentials(str(error).strip())
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        raise _problem(self._name, error, text) from None
+        raise _problem(self._name, error, self.shown(error)) from None
+
+    def shown(self, error: Exception) -> str:
+        """Return the text of an error without secrets, not shortened."""
+        return without_credentials(without_secrets(str(error).strip(), self._secrets))
 
 
 def secrets_in(properties: Mapping[str, object]) -> list[str]:
@@ -82,7 +82,7 @@ def secrets_in(properties: Mapping[str, object]) -> list[str]:
     """
     found = list(_secrets_of(properties, ""))
     parts = [each.partition(mark)[2] for each in found for mark in ": "]
-    return sorted({each for each in [*found, *parts] if len(each) >= LEAST_SECRET}, key=len, reverse=True)
+    return sorted({each for each in [*found, *parts] if len(each) >= LEAST_SECRET_CHARS}, key=len, reverse=True)
 
 
 def _secrets_of(properties: Mapping[str, object], group: str) -> Iterator[str]:

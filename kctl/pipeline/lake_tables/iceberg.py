@@ -41,7 +41,7 @@ from kctl.pipeline.lake_tables.table_target import (
     positions_text,
 )
 from kctl.pipeline.locations import IcebergTable, StoreUrl
-from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes, without_credentials
+from kctl.pipeline.object_store.store import StoreTimeouts, check_lakes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,7 +155,7 @@ class IcebergTarget(TableTarget):
         try:
             self._commit(table, added.files, words, added.carried)
         except CommitFailedException as e:
-            raise CommitConflictError(without_credentials(reason_of(e))) from None
+            raise CommitConflictError(reason_of(type(e)(self._named().shown(e)))) from None
         except CommitStateUnknownException:
             if not self._is_committed(words):
                 raise StoreError(
@@ -285,7 +285,7 @@ class IcebergTarget(TableTarget):
                 if type(e) is not ValueError:  # an error in a catalog's response
                     raise
                 raise StoreMissingError(
-                    f"catalog {self._table.catalog} is not configured: {without_credentials(str(e))[:200]}",
+                    f"catalog {self._table.catalog} is not configured: {self._named().shown(e)[:200]}",
                     f"PYICEBERG_CATALOG__{self._table.catalog.upper()}__URI, or ~/.pyiceberg.yaml",
                 ) from None
             catalog.properties = {**self._store_defaults(catalog.properties), **catalog.properties}

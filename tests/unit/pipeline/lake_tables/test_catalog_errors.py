@@ -1,15 +1,20 @@
 """Catalogs that do not answer, refuse, or answer with something else: an error of its class, by the deadline."""
 
+import re
 import socket
 import sys
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
 
 import pyiceberg.catalog
 import pytest
 import requests
 from pyarrow.fs import S3FileSystem
+from pyiceberg.exceptions import CommitFailedException, UnauthorizedError
 from pyiceberg.utils.config import Config
 
 from kctl.pipeline.job_errors import (
@@ -23,8 +28,10 @@ from kctl.pipeline.job_errors import (
 )
 from kctl.pipeline.lake_tables.catalog_errors import Named, secrets_in
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
+from kctl.pipeline.lake_tables.table_target import CommitConflictError, Round
 from kctl.pipeline.locations import IcebergTable
 from kctl.pipeline.object_store.store import StoreTimeouts
+from tests.unit.pipeline.lake_tables.test_table_targets import claimed, iceberg_table
 
 # What is left waiting at the deadline is collected at any time.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -32,6 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 TIMEOUTS = StoreTimeouts(500, 500, 500)
 ANSWERED = StoreTimeouts()
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+SECRET = "sek/1+2=ret \N{LATIN SMALL LETTER E WITH ACUTE}"
 Serve = Callable[[bytes, bool], str]
 
 
@@ -177,6 +185,26 @@ def test_secret_that_a_catalog_repeats_is_not_shown(
     with pytest.raises(StoreUnreachableError, match=r"no (Bearer )?\*\*\*, no (ann:)?\*\*\*") as caught:
         opened(monkeypatch, uri, ANSWERED)
     assert "sekret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", [SECRET, quote(SECRET, safe=""), b64encode(SECRET.encode()).decode(), rf"{SECRET!a}"])
+def test_secret_in_another_form_is_not_shown(form: str) -> None:
+    with pytest.raises(StoreLoginError) as caught, Named("lake", [SECRET]):
+        raise UnauthorizedError(f"{'x' * 290} no {form}")
+    assert not re.search("[sS]ek|ret|5zZW|c2Vr", str(caught.value))
+
+
+def test_secret_in_a_commit_conflict_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = claimed(iceberg_table(tmp_path, monkeypatch))
+    assert isinstance(target, IcebergTarget)
+    monkeypatch.setattr(target, "_secrets", [SECRET])
+
+    def conflict(*_: object) -> None:
+        raise CommitFailedException(f"no {quote(SECRET, safe='')}")
+
+    monkeypatch.setattr(target, "_commit", conflict)
+    with pytest.raises(CommitConflictError, match=r"^CommitFailedException: no \*\*\*$"):
+        target._append_once(Round(1, (), {}, {}, ""), {})
 
 
 def test_secrets_in_groups_of_properties_are_found() -> None:
