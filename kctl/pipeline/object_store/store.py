@@ -41,6 +41,8 @@ CHUNK_BYTES = 256 * 1024
 """Size of the chunks of a response body. The size limit is checked after each chunk."""
 MOST_OBJECTS = 10_000_000
 """Maximum number of objects in a list, as protection against a faulty store."""
+LONGEST_KEY = 1024
+"""Maximum number of characters of a listed key. S3 and Google Cloud Storage allow 1024 bytes, Azure 1024 characters."""
 MOST_RETRIES = 1000
 """Maximum number of retries, which the API timeout always limits first."""
 BACKOFF_MS, MOST_BACKOFF_MS = 100, 2000
@@ -176,7 +178,7 @@ class ObjectStore:
         """
         import obstore
 
-        return _stored(self._run(lambda: obstore.head(self._store, key), key))
+        return self._stored(self._run(lambda: obstore.head(self._store, key), key))
 
     def list(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield the objects below a prefix in the order of their keys."""
@@ -187,9 +189,15 @@ class ObjectStore:
             count += len(page)
             if count > MOST_OBJECTS:
                 raise StoreError(f"{self.url}: the store lists more than {MOST_OBJECTS} objects")
-            yield from map(_stored, page)
+            yield from map(self._stored, page)
         if not count:
             self._check_is_store()
+
+    def _stored(self, meta: Any) -> StoredObject:
+        key = str(meta["path"])
+        if len(key) > LONGEST_KEY:
+            raise StoreError(f"{self.url}: the store lists a key of {len(key)} characters, more than a store allows")
+        return StoredObject(key, int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))
 
     def _list_limit(self) -> Callable[[], None]:
         """Return a check that raises if a list takes too long, because a list may have endless empty pages."""
@@ -269,6 +277,10 @@ class ObjectStore:
                 return watch(call, tick=tick) if is_watched else call()
         except (BaseError, OSError, TimeoutError) as e:
             raise self._named(e, key) from None
+        except BaseException as e:
+            if type(e).__name__ != "PanicException":  # obstore does not export the class
+                raise
+            raise StoreError(f"{self.url}: obstore failed at {key[:100]!r}: {first_line(str(e))}") from None
 
     def _named(self, error: BaseException, key: str) -> BaseException:
         problem = store_problem(error, f"{self.url}/{key}".rstrip("/"))
@@ -407,10 +419,6 @@ def _no_tls_hint(what: str) -> str:
     variable = _ALLOW_HTTP.get(service[1]) if service else None
     setting = "AWS_ENDPOINT_URL=http://HOST:PORT" if variable is None else f"{variable}=true"
     return f"{setting} in the environment allows that; otherwise the address of the server begins with https://"
-
-
-def _stored(meta: Any) -> StoredObject:
-    return StoredObject(str(meta["path"]), int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))
 
 
 def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
