@@ -40,7 +40,7 @@ class PythonDescription(NamedTuple):
 
 
 def describe_python() -> PythonDescription:
-    from kctl.client.records._hot import record
+    from kctl.client.records import is_compiled
 
     try:
         pyarrow = metadata.version("pyarrow")
@@ -53,7 +53,7 @@ def describe_python() -> PythonDescription:
         f"{sys.platform} {platform.machine()}",
         VERSION,
         pyarrow,
-        not str(record.__file__).endswith(".py"),
+        is_compiled(),
     )
 
 

@@ -204,7 +204,7 @@ def test_secret_in_a_commit_conflict_is_not_shown(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(target, "_commit", conflict)
     with pytest.raises(CommitConflictError, match=r"^CommitFailedException: no \*\*\*$"):
-        target._append_once(Round(1, (), {}, {}, ""), {})
+        target._append_once(Round(1, (), [], {}, {}), {})
 
 
 def test_secrets_in_groups_of_properties_are_found() -> None:

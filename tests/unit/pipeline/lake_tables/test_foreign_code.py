@@ -145,7 +145,7 @@ def test_location_provider_that_a_table_names_is_not_called(
         pytest.raises(StoreError, match=r"sets write\.py-location-provider\.impl to 'kctl_foreign\.called'"),
         target._named(),
     ):
-        load_location_provider("s3://b/t", target.properties())
+        load_location_provider("s3://b/t", dict(target.properties()))
     assert not calls.exists()
 
 
