@@ -1,7 +1,9 @@
 """Refusal of code that a catalog or a table names. pyiceberg imports any such name, and calls it with their data."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 OWN_CODE = (
@@ -38,6 +40,18 @@ def refuse_foreign_code() -> None:
         load = getattr(place, name)
         if not hasattr(load, "__wrapped__"):
             setattr(place, name, staticmethod(_checked(load, setting)))
+
+
+def refuse_working_directory() -> None:
+    """Raise ForeignCodeError if pyiceberg would read its configuration from the working directory."""
+    from pyiceberg.utils.config import PYICEBERG_HOME, PYICEBERG_YML
+
+    folders = [Path.home(), *([Path(os.environ[PYICEBERG_HOME])] if os.environ.get(PYICEBERG_HOME) else [])]
+    trusted = [folder / PYICEBERG_YML for folder in folders]
+    given = Path.cwd() / PYICEBERG_YML
+    if given.is_file() and not any(file.is_file() and file.stat().st_size for file in trusted):
+        where = f"move it to your home directory, or set {PYICEBERG_HOME}"
+        raise ForeignCodeError(f"{given} is in the working directory, which is not trusted: {where}")
 
 
 def _checked(load: Callable[..., Any], setting: str) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ from kctl.pipeline.job_errors import (
     reason_of,
 )
 from kctl.pipeline.lake_tables.catalog_errors import Named, ended, secrets_in
-from kctl.pipeline.lake_tables.foreign_code import refuse_foreign_code
+from kctl.pipeline.lake_tables.foreign_code import refuse_foreign_code, refuse_working_directory
 from kctl.pipeline.lake_tables.table_files import LiveFile, base_of, decoded_in, manifest_of, partitions_in
 from kctl.pipeline.lake_tables.table_target import (
     CARRIED,
@@ -279,6 +279,7 @@ class IcebergTarget(TableTarget):
 
         def load() -> "Catalog":
             refuse_foreign_code()
+            refuse_working_directory()
             try:
                 catalog = load_catalog(self._table.catalog)
             except ValueError as e:

@@ -1,6 +1,7 @@
 """Code that a catalog or a table names: kctl imports it only if the user's configuration names it too."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from pyiceberg.table.locations import load_location_provider
 from pyiceberg.utils.config import Config
 
 from kctl.pipeline.job_errors import StoreError
+from kctl.pipeline.lake_tables.foreign_code import ForeignCodeError, refuse_working_directory
 from kctl.pipeline.lake_tables.iceberg import IcebergTarget
 from kctl.pipeline.locations import IcebergTable
 from kctl.pipeline.object_store.store import StoreTimeouts
@@ -171,3 +173,24 @@ def test_file_io_that_the_user_configured_is_called(
     with pytest.raises(StoreError, match="Could not initialize FileIO"):
         opened(monkeypatch).positions()
     assert calls.read_text() == "called\n"
+
+
+@pytest.mark.parametrize("trusted", ["HOME", "PYICEBERG_HOME", ""])
+def test_configuration_in_the_working_directory_is_refused_unless_another_is_read_first(
+    trusted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("home", "given", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYICEBERG_HOME", str(tmp_path / "given"))
+    monkeypatch.chdir(tmp_path / "here")
+    text = "catalog:\n  lake:\n    uri: http://127.0.0.1:1\n"
+    Path(".pyiceberg.yaml").write_text(text)
+    if trusted:
+        (Path(os.environ[trusted]) / ".pyiceberg.yaml").write_text(text.replace("lake", "other"))
+        refuse_working_directory()
+        assert Config().get_known_catalogs() == ["other"]
+    else:
+        assert Config().get_known_catalogs() == ["lake"], "pyiceberg would read it"
+        with pytest.raises(ForeignCodeError, match="working directory"):
+            refuse_working_directory()
