@@ -8,6 +8,7 @@ import contextlib
 
 import pytest
 
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import (
@@ -148,6 +149,45 @@ def test_block_that_outlasts_max_poll_interval_is_fenced(protocol: str, version:
         assert (seen(cluster), committed(cluster)) == ([], None)
 
     run_version(version, app, topics={"t": 1, "in": 1})
+
+
+# --- abort with batches in flight -------------------------------------------------------------------------------------
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    ("code", "times"),
+    [(ErrorCode.INVALID_RECORD, 1), (ErrorCode.UNKNOWN_PRODUCER_ID, 2), (ErrorCode.INVALID_PRODUCER_EPOCH, 2)],
+)
+def test_sequence_lost_during_an_abort_does_not_repeat_numbers_of_the_epoch(
+    code: ErrorCode, times: int, version: int
+) -> None:
+    """After INVALID_RECORD, the broker rejects the second record as out of order."""
+
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"linger.ms": 0})
+        for value in (b"first", b"second"):
+            producer.begin_transaction()
+            producer.send("t", value)
+            producer.commit_transaction()
+        producer.begin_transaction()
+        producer.send("t", b"aborted").result()
+        leader = cluster.leader(0)
+        cluster.sandbox.fail_requests("Produce", code, times=times, node_id=leader)
+        cluster.sandbox.start_fault(leader, Fault.FREEZE)
+        for value in (b"rejected", b"behind it"):
+            producer.send("t", value)
+            cluster.hub.sleep_ms(10)
+        cluster.at(10, lambda: cluster.sandbox.stop_fault(leader, Fault.FREEZE))
+        producer.abort_transaction()
+        for value in (b"third", b"fourth"):
+            producer.begin_transaction()
+            producer.send("t", value)
+            producer.commit_transaction()
+        producer.close()
+        assert seen(cluster) == [b"first", b"second", b"third", b"fourth"]
+
+    run_version(version, app, topics={"t": 1})
 
 
 # --- close ------------------------------------------------------------------------------------------------------------

@@ -41,6 +41,11 @@ class Contents:
         self._partitions.clear()
         self.started_at_ms = self.unsettled = None
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the coordinator may know the transaction."""
+        return self.started_at_ms is not None or self.unsettled is not None
+
     def start(self) -> None:
         if self.started_at_ms is None:
             self.started_at_ms = self._clock.now_ms()

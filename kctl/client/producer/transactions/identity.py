@@ -48,6 +48,10 @@ class TransactionalIdentity:
         """Return whether batches may be sent now; if so, `sequence` has the current producer id."""
         if not self._status.may_send or self.needs_epoch:
             return False
+        if sequence.producer_id == self.current.producer_id and sequence.epoch > self.current.epoch:
+            # numbers of the current epoch would be used again; InitProducerId aborts a transaction that has begun
+            self.needs_epoch = not self._contents.is_begun and not self._exchange.api
+            return False
         if self.is_v2:
             self._contents.start()
         elif not self._contents.has(topic_partition):

@@ -88,6 +88,8 @@ class Transactions:
         """
         if isinstance(error, IllegalStateError | TransactionAbortedError | AbortableTransactionError):
             return  # it was never part of the transaction, or failed because of it
+        if self.status.state is State.ABORTING:
+            self.identity.need_epoch_after_end()  # its partition may have lost its sequence
         if self.status.state in (State.IN_TRANSACTION, State.COMMITTING):
             if is_fatal_for_records(error):
                 self._break(error)
@@ -107,9 +109,7 @@ class Transactions:
             self.status.is_end_sent = False
 
     def close_outcome(self) -> End | None:
-        contents = self._work.contents
-        is_begun = contents.started_at_ms is not None or contents.unsettled is not None
-        return self.status.close_outcome(is_begun=is_begun)
+        return self.status.close_outcome(is_begun=self._work.contents.is_begun)
 
     def next_call_deadline_at_ms(self) -> int:
         return self._calls.next_deadline_at_ms()

@@ -344,6 +344,28 @@ def test_version_1_takes_a_new_epoch_after_a_lost_record() -> None:
     assert _epoch(sent) == 0
 
 
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_partition_ahead_of_the_epoch_waits_for_a_new_one(is_begun: bool) -> None:
+    """InitProducerId would abort a transaction that has begun."""
+    scenario = (Scenario(1).with_partition if is_begun else Scenario(1).begun)()
+    identity = scenario.transactions.identity
+    ahead = PartitionSequence()
+    ahead.adopt(*identity.current)
+    ahead.begin_epoch()
+    assert not identity.assign_producer_id(PARTITION, ahead)
+    assert scenario.names() == ([] if is_begun else ["InitProducerId"])
+    if is_begun:
+        scenario.transactions.record_failed(Outcome(LOST))
+        scenario.call(Step.ABORT)
+        scenario.answer(scenario.sent())
+        scenario.call(Step.BEGIN)
+    scenario.answer(scenario.sent())
+    assert not identity.assign_producer_id(PARTITION, ahead)
+    scenario.answer(scenario.sent())
+    assert identity.assign_producer_id(PARTITION, ahead)
+    assert ahead.epoch == identity.current.epoch == 1
+
+
 def test_an_addition_without_an_answer_is_settled_before_the_abort() -> None:
     scenario = Scenario(1).begun()
     scenario.transactions.identity.assign_producer_id(PARTITION, PartitionSequence())
