@@ -307,6 +307,10 @@ class Sender(ClientLoop[Posted]):
     def outstanding(self) -> int:
         return self._deliveries.outstanding
 
+    @property
+    def has_in_flight(self) -> bool:
+        return any(queue.has_in_flight for queue in self._accumulator.active())
+
     def unfinished(self) -> Unfinished:
         """Return the records and the transaction that are lost if the loop stops; any thread."""
         records, error = self._deliveries.unreported()

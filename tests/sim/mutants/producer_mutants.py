@@ -200,7 +200,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "an abort of the older protocol does not wait for what is on its way",
         _TRANSACTION_WORK,
-        "if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):",
+        "if not self.identity.is_v2 and (self._records.has_in_flight or self.offsets.is_in_flight):",
         "if False:",
     ),
     Mutant(

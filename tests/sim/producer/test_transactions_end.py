@@ -15,6 +15,7 @@ from kctl.client.errors import (
     AbortableTransactionError,
     CloseTimeout,
     CommitFailedError,
+    DeliveryTimeout,
     FatalTransactionError,
     IllegalStateError,
     KafkaError,
@@ -25,6 +26,7 @@ from kctl.sandbox import Fault
 from tests.sim.kit import SimCluster
 from tests.sim.kit.transactions import (
     HANGS,
+    NAME,
     T0,
     TIMEOUTS_MS,
     VERSIONS,
@@ -188,6 +190,28 @@ def test_sequence_lost_during_an_abort_does_not_repeat_numbers_of_the_epoch(
         assert seen(cluster) == [b"first", b"second", b"third", b"fourth"]
 
     run_version(version, app, topics={"t": 1})
+
+
+def test_abort_of_version_1_after_an_expired_record_waits_for_its_batch() -> None:
+    """Kafka before 3.6 would append the batch after the end."""
+
+    def app(cluster: SimCluster) -> None:
+        properties = {"delivery.timeout.ms": 1000, "request.timeout.ms": 1000, "retry.backoff.ms": 500, "linger.ms": 0}
+        producer = transactional(cluster, properties)
+        leader = cluster.leader(0)
+        cluster.sandbox.move_transaction_coordinator(NAME, leader % 3 + 1)
+        producer.begin_transaction()
+        producer.send("t", b"first").result()
+        cluster.sandbox.fail_requests("Produce", ErrorCode.NOT_ENOUGH_REPLICAS, node_id=leader)
+        expired = producer.send("t", b"expired in its second attempt")
+        cluster.hub.sleep_ms(100)
+        cluster.sandbox.start_fault(leader, Fault.FREEZE)
+        assert isinstance(expired.exception(), DeliveryTimeout)
+        cluster.at(200, lambda: cluster.sandbox.stop_fault(leader, Fault.FREEZE))
+        assert cluster.elapsed_ms(producer.abort_transaction) >= 200
+        producer.close()
+
+    run_version(1, app, topics={"t": 1})
 
 
 # --- close ------------------------------------------------------------------------------------------------------------

@@ -35,6 +35,11 @@ class Records(Protocol):
     @property
     def outstanding(self) -> int: ...
 
+    @property
+    def has_in_flight(self) -> bool:
+        """Whether a Produce request has no response yet, even if its records have expired."""
+        ...
+
     def fail_waiting(self, error: KafkaError) -> None: ...
 
     def fail_all(self, error: KafkaError) -> None: ...
@@ -118,6 +123,8 @@ class TransactionWork:
             doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
         elif self._status.is_end_sent:
             doing = "no response to EndTxn"
+        elif self._records.has_in_flight:
+            doing = "no response to Produce"
         else:
             doing = self._link.waiting_for
         if self.contents.started_at_ms is None:
@@ -197,7 +204,7 @@ class TransactionWork:
     def _abort(self) -> None:
         """Abort the transaction. With the older protocol, wait first for all requests in flight."""
         self.contents.wanted.clear()
-        if not self.identity.is_v2 and (self._records.outstanding or self.offsets.is_in_flight):
+        if not self.identity.is_v2 and (self._records.has_in_flight or self.offsets.is_in_flight):
             return
         if self._exchange.api:
             return

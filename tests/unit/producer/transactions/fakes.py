@@ -90,11 +90,16 @@ class FakeRecords:
     def __init__(self) -> None:
         self.waiting = 0
         self.in_flight = 0
+        self.expired_in_flight = 0
         self.failures: list[tuple[int, KafkaError]] = []
 
     @property
     def outstanding(self) -> int:
         return self.waiting + self.in_flight
+
+    @property
+    def has_in_flight(self) -> bool:
+        return bool(self.in_flight or self.expired_in_flight)
 
     def fail_waiting(self, error: KafkaError) -> None:
         if self.waiting:

@@ -144,6 +144,17 @@ def test_abort_sends_nothing_that_waits(version: int) -> None:
     assert (call.is_done, call.error) == (True, None)
 
 
+def test_abort_of_version_1_waits_for_expired_records_in_flight() -> None:
+    scenario = Scenario(1).with_partition()
+    scenario.records.expired_in_flight = 1
+    call = scenario.call(Step.ABORT, timeout_ms=1000)
+    assert scenario.names() == []
+    scenario.advance(1000)
+    assert str(call.error).endswith("while no response to Produce; broker will abort in 59 s")
+    scenario.records.expired_in_flight = 0
+    assert not _end(scenario.sent())
+
+
 # --- offsets ----------------------------------------------------------------------------------------------------------
 
 
