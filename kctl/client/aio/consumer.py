@@ -238,8 +238,11 @@ class AsyncConsumer:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
         return await self._run(partial(self._client._poll, timeout))
 
-    def _transaction_mark(self) -> int:
+    def _transaction_mark(self) -> tuple[int, int]:
         return self._now(self._client._transaction_mark)
+
+    def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        self._now(self._client._transaction_committed, offsets)
 
     def _has(self, result: PollResult) -> bool:
         return self._side.data.result is result

@@ -150,6 +150,8 @@ class ApplicationSide:
             committed = self.lookups.committed([topic_partition], timer)[topic_partition]
             if committed is not None and state.position is None:
                 self.subscription.seek(topic_partition, committed.offset, committed.leader_epoch)
+            elif state.uncommitted_from is not None and state.position is None:
+                self.subscription.seek(topic_partition, state.uncommitted_from)
         if state.position is None:
             timestamp_ms = state.reset_timestamp_ms
             if timestamp_ms is None:

@@ -298,14 +298,18 @@ class Consumer(NotCopied):
     def seek_to_committed(self, topic_partitions: Iterable[TopicPartition] | None = None) -> None:
         """Set the positions to the committed offsets, at the next poll. None means all assigned partitions.
 
-        Records after the committed offset are returned again. Without a committed offset, auto.offset.reset applies.
+        Records after the committed offset are returned again. Without a committed offset, the partition returns to its
+        first position.
 
         Raises: IllegalStateError: group.id is not set, or a partition is not assigned.
         Differs: not in Java.
         """
         self._need_group("seek_to_committed")
-        wanted = self._side.subscription.assignment if topic_partitions is None else topic_partitions
+        subscription = self._side.subscription
+        wanted = subscription.assignment if topic_partitions is None else topic_partitions
         self._side.reset_to_committed(wanted)
+        if topic_partitions is None:
+            subscription.settled_removals = subscription.removals
 
     @for_one_user
     def positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -626,15 +630,22 @@ class Consumer(NotCopied):
             raise IllegalStateError("this consumer is closed")
 
     @for_one_user
-    def _transaction_mark(self) -> int:
-        """Return a number that grows when partitions with a position are unassigned, for `Producer.transaction`.
+    def _transaction_mark(self) -> tuple[int, int]:
+        """Return two numbers for `Producer.transaction`, which cannot commit if the second one, at the end of its
+        block, is above the first one, at the start.
 
         Raises: IllegalStateError: no group.id, or automatic commits.
         """
         if self._need_group("transaction").commits_itself:
             need = "transaction() needs a consumer with enable.auto.commit=false"
             raise IllegalStateError(f"{need}: automatic commits would skip records of aborted transactions")
-        return self._side.subscription.removals
+        return self._side.subscription.settled_removals, self._side.subscription.removals
+
+    @for_one_user
+    def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        subscription = self._side.subscription
+        subscription.committed(offsets)
+        subscription.settled_removals = subscription.removals
 
     def _need_group(self, call: str) -> GroupSide:
         self._check_open()

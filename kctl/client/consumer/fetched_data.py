@@ -300,6 +300,8 @@ class FetchedData:
         state = self._subscription.current(tp, chunk.epoch)
         if state is None:
             return
+        if run.start == run.end and not state.is_uncommitted:
+            state.uncommitted_from = run.next_offset
         state.position, state.leader_epoch, state.damage = run.next_offset, run.leader_epoch, None
         delivery.decoded = run.rest
         if run.is_last:

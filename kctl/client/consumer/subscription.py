@@ -4,7 +4,7 @@ A KeyboardInterrupt is safe: each decision is made without calls in between, and
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from kctl.client.cluster import NO_EPOCH, NO_TOPIC_ID, TopicPartition
@@ -37,7 +37,8 @@ _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
 class PartitionState:
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "is_after_error", "leader_epoch", "lost_by", "lost_offset",
-        "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id", "waiting"
+        "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id",
+        "uncommitted_from", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -47,6 +48,8 @@ class PartitionState:
         self.position: int | None = None
         self.leader_epoch = NO_EPOCH
         """Leader epoch of the record before the position, if known."""
+        self.uncommitted_from: int | None = None
+        """First position, or the offset committed since. Without a committed offset, the partition resumes there."""
         self.fetch_end = MAX_OFFSET
         """Offset at which fetching ends; MAX_OFFSET unless `seek` sets an end."""
         self.lost_offset: int | None = None
@@ -70,6 +73,11 @@ class PartitionState:
         self.end_offset: int | None = None
         """Last known end offset that is visible with isolation.level."""
 
+    @property
+    def is_uncommitted(self) -> bool:
+        """Whether returned records are not committed."""
+        return self.position is not None and self.uncommitted_from is not None and self.position > self.uncommitted_from
+
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
         """Return why no records arrive.
 
@@ -90,13 +98,15 @@ class Subscription:
     Attributes:
         has_reset_policy: auto.offset.reset is not `none`.
         has_group: committed offsets may exist.
-        removals: number of partitions with a position that were unassigned.
+        removals: number of partitions that were unassigned while returned records were not committed.
+        settled_removals: number of these whose records the next transaction block does not have.
     """
 
     def __init__(self, *, has_reset_policy: bool = True, has_group: bool = False) -> None:
         self.has_reset_policy = has_reset_policy
         self.has_group = has_group
         self.removals = 0
+        self.settled_removals = 0
         self._partitions: dict[TopicPartition, PartitionState] = {}
         self._unsettled: dict[TopicPartition, None] = {}
         """Partitions for which `changes` may need a new event."""
@@ -142,7 +152,13 @@ class Subscription:
 
     # --- decisions of the application -------------------------------------------------------------------------------
 
-    def assign(self, topic_partitions: Iterable[TopicPartition], topic_ids: IdsByName = NO_IDS) -> list[TopicPartition]:
+    def assign(
+        self,
+        topic_partitions: Iterable[TopicPartition],
+        topic_ids: IdsByName = NO_IDS,
+        *,
+        is_rebalance: bool = False,
+    ) -> list[TopicPartition]:
         """Set the assignment and return the removed partitions; others keep their position and pause.
 
         Args: topic_ids: required topic ids by name; a changed id removes the old partition.
@@ -153,7 +169,7 @@ class Subscription:
         kept = {tp: state for tp, state in before.items() if wanted.get(tp) == state.topic_id}
         partitions = {tp: kept.get(tp) or PartitionState(self._next_epoch(), wanted[tp]) for tp in wanted}
         unsettled = {tp: None for tp, state in partitions.items() if state.stage not in _UNDER_WAY}
-        self.removals += sum(before[tp].position is not None for tp in dropped)
+        self._count_removals([before[tp] for tp in dropped], is_rebalance=is_rebalance)
         self._changes.extend([Forget(tp) for tp in dropped])
         self._partitions, self._unsettled = partitions, unsettled
         return dropped
@@ -162,11 +178,22 @@ class Subscription:
         state = self._partitions.get(topic_partition)
         if state is None:
             return False
-        self.removals += state.position is not None
+        self._count_removals([state])
         del self._partitions[topic_partition]
         self._unsettled.pop(topic_partition, None)
         self._changes.append(Forget(topic_partition))
         return True
+
+    def _count_removals(self, states: Iterable[PartitionState], *, is_rebalance: bool = False) -> None:
+        count = sum(state.is_uncommitted for state in states)
+        self.removals += count
+        if not is_rebalance:  # the application has decided it
+            self.settled_removals += count
+
+    def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        for tp, each in offsets.items():
+            if tp in self._partitions:
+                self._partitions[tp].uncommitted_from = each.offset
 
     def seek(
         self,
@@ -187,6 +214,8 @@ class Subscription:
             offset = damage[1]
         state.epoch = epoch
         state.waiting = None
+        kept = state.uncommitted_from if state.is_uncommitted else None
+        state.uncommitted_from = offset if kept is None else min(offset, kept)
         state.position = offset
         state.fetch_end = end_offset
         state.leader_epoch = leader_epoch
@@ -258,14 +287,16 @@ class Subscription:
             if state.lost_offset is not None:
                 self._changes.append(PositionMoved(topic_partition, state.lost_offset, offset, state.lost_by))
                 state.lost_offset = None
-            state.position = offset
+            state.position = state.uncommitted_from = offset
             state.leader_epoch = leader_epoch
             state.stage = Stage.POSITIONED
             self._unsettled[topic_partition] = None
 
     def nothing_committed(self, topic_partition: TopicPartition, epoch: int) -> None:
         state = self.current(topic_partition, epoch)
-        if state is not None:
+        if state is not None and state.uncommitted_from is not None:
+            self.resolved(topic_partition, epoch, state.uncommitted_from)
+        elif state is not None:
             state.may_be_committed = False
             state.stage = Stage.UNPOSITIONED
             self._unsettled[topic_partition] = None
@@ -326,6 +357,8 @@ class Subscription:
     def _resolve(self, topic_partition: TopicPartition, state: PartitionState, policy_timestamp_ms: int | None) -> None:
         timestamp_ms = policy_timestamp_ms if state.reset_timestamp_ms is None else state.reset_timestamp_ms
         is_committed_first = self.has_group and state.may_be_committed
+        if is_committed_first and state.uncommitted_from is not None:
+            timestamp_ms = None  # without a committed offset, the partition resumes
         if timestamp_ms is not None or is_committed_first:
             self._changes.append(ResolvePosition(topic_partition, state.epoch, timestamp_ms, is_committed_first))
             state.stage = Stage.RESOLVING

@@ -20,7 +20,8 @@ class TransactionalReader(Protocol):
     def positions(self) -> Mapping[TopicPartition, OffsetAndMetadata]: ...
     def group_metadata(self) -> GroupMember: ...
     def seek_to_committed(self) -> None: ...
-    def _transaction_mark(self) -> int: ...
+    def _transaction_mark(self) -> tuple[int, int]: ...
+    def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None: ...
 
 
 class TransactionMethods:
@@ -119,7 +120,7 @@ class TransactionMethods:
 
         Raises:
             AbortableTransactionError: the transaction was aborted. A new block can follow. `cause` is a
-                CommitFailedError if a partition was unassigned in the block, by a rebalance in a poll.
+                CommitFailedError if a rebalance unassigned a partition with records of the block.
             MaxBlockTimeout: the commit, or the abort after an exception, continues. To wait for it, call
                 commit_transaction() or abort_transaction(), or close.
             FatalTransactionError: as init_transactions().
@@ -140,12 +141,13 @@ class TransactionMethods:
         try:
             self.begin_transaction()
             may_abort = True
-            mark = 0 if consumer is None else consumer._transaction_mark()
+            mark = 0 if consumer is None else consumer._transaction_mark()[0]
             yield
-            if consumer is not None:
-                self._send_positions(consumer, mark, timeout)
+            offsets = {} if consumer is None else self._send_positions(consumer, mark, timeout)
             may_abort = False
             self.commit_transaction(timeout)
+            if consumer is not None:
+                consumer._transaction_committed(offsets)
         except BaseException as error:
             try:
                 if may_abort or isinstance(error, AbortableTransactionError):
@@ -155,14 +157,16 @@ class TransactionMethods:
                     consumer.seek_to_committed()  # waits for the end of a commit that continues
             raise
 
-    def _send_positions(self, consumer: TransactionalReader, mark: int, timeout: float | timedelta | None) -> None:
+    def _send_positions(
+        self, consumer: TransactionalReader, mark: int, timeout: float | timedelta | None
+    ) -> Mapping[TopicPartition, OffsetAndMetadata]:
         offsets = consumer.positions()
-        if consumer._transaction_mark() != mark:
-            text = "cannot commit the offsets of the block: partitions were unassigned in it (call poll before it)"
-            raise AbortableTransactionError(CommitFailedError(text))
-        if not offsets:
-            return
+        if consumer._transaction_mark()[1] > mark:
+            text = "partitions of its records were unassigned (call poll once, before it)"
+            raise AbortableTransactionError(CommitFailedError(f"cannot commit the offsets of the block: {text}"))
         try:
-            self.send_offsets_to_transaction(offsets, consumer.group_metadata(), timeout)
+            if offsets:
+                self.send_offsets_to_transaction(offsets, consumer.group_metadata(), timeout)
         except MaxBlockTimeout as error:
             raise AbortableTransactionError(error) from error
+        return offsets

@@ -225,15 +225,16 @@ def test_interrupted_block_copies_each_record_once(cluster: GroupCluster) -> Non
 
 
 def copy_for(cluster: GroupCluster, producer: Producer, consumer: Consumer, seconds: float) -> None:
-    """Copy in transactions of a second, which poll before the block."""
+    """Copy in transactions with one poll before each."""
     end_ms = cluster.hub.now_ms + round(seconds * 1000)
     while cluster.hub.now_ms < end_ms:
-        records = cluster.read(consumer, 1)
+        records = consumer.poll(timeout=1)
         with producer.transaction(consumer):
             for record in records:
                 producer.send("out", record.value, partition=0)
 
 
+@pytest.mark.parametrize("is_polled_inside", [True, False])
 @pytest.mark.parametrize(
     "properties",
     [
@@ -243,7 +244,9 @@ def copy_for(cluster: GroupCluster, producer: Producer, consumer: Consumer, seco
     ],
     ids=lambda properties: "-".join(properties.values()),
 )
-def test_block_with_a_rebalance_is_aborted_and_each_record_is_copied_once(properties: dict[str, str]) -> None:
+def test_block_with_a_rebalance_among_its_polls_is_aborted_and_each_record_is_copied_once(
+    properties: dict[str, str], is_polled_inside: bool
+) -> None:
     with Hub(seed=46) as hub:
         cluster = GroupCluster(hub, topics={"t": 2, "out": 1})
         cluster.write(0, 20)
@@ -257,13 +260,14 @@ def test_block_with_a_rebalance_is_aborted_and_each_record_is_copied_once(proper
         def first() -> None:
             with open_producer(cluster) as producer, member() as consumer:
 
-                def poll_inside() -> None:
+                def poll_often() -> None:
+                    records = [] if is_polled_inside else cluster.read(consumer, 15)
                     with producer.transaction(consumer):
-                        for record in cluster.read(consumer, 15):
+                        for record in records or cluster.read(consumer, 15):
                             producer.send("out", record.value, partition=0)
 
                 with pytest.raises(AbortableTransactionError) as caught:
-                    poll_inside()
+                    poll_often()
                 assert isinstance(caught.value.cause, CommitFailedError)
                 copy_for(cluster, producer, consumer, 10)
 
@@ -276,6 +280,70 @@ def test_block_with_a_rebalance_is_aborted_and_each_record_is_copied_once(proper
         copies: list[bytes | None] = []
         cluster.play(lambda: copies.extend(seen(cluster, "out")))
         assert sorted(copies, key=lambda value: int(value or b"")) == numbers(40)
+
+
+def test_partitions_unassigned_by_the_program_before_the_block_do_not_abort_it(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+            drain(consumer, 5)
+            consumer.assign([])
+            consumer.assign([T0])
+            copy(producer, consumer)
+            assert committed(cluster) == 5
+
+    cluster.play(body)
+
+
+def test_partition_with_committed_records_can_be_revoked_before_the_block(cluster: GroupCluster) -> None:
+    """Aborted records move the position, but are not returned."""
+
+    def body() -> None:
+        properties = {"group_id": GROUP, "enable_auto_commit": False, "isolation_level": "read_committed"}
+        with (
+            open_producer(cluster) as producer,
+            cluster.consumer(**properties) as consumer,
+            cluster.consumer(**properties) as other,
+        ):
+            consumer.subscribe(["t"])
+            other.subscribe(["t"])
+            with producer.transaction(consumer):
+                drain(consumer, 20)
+            with suppress(KeyError), producer.transaction():
+                producer.send("t", b"aborted", partition=0).result()
+                raise KeyError
+            assert consumer.poll(timeout=1) == []
+            assert consumer.position(T0) == 22
+            while consumer.assignment == [T0]:
+                other.poll(timeout=1)
+                consumer.poll(timeout=1)
+            with producer.transaction(consumer):
+                pass
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("is_sought", [False, True])
+def test_block_that_raises_before_the_first_commit_returns_to_the_first_position(
+    cluster: GroupCluster, is_sought: bool
+) -> None:
+    def body() -> None:
+        properties = {"group_id": GROUP, "enable_auto_commit": False, "auto_offset_reset": "latest"}
+        with open_producer(cluster) as producer, cluster.consumer(**properties) as consumer:
+            consumer.assign([T0])
+            if is_sought:
+                consumer.seek(T0, 15)
+            else:
+                assert consumer.poll(timeout=1) == []
+                cluster.write(0, 5, first=20)
+            with pytest.raises(KeyError):
+                copy(producer, consumer, error=KeyError("why"))
+            if is_sought:
+                assert consumer.position(T0) == 15
+            copy(producer, consumer)
+        first = 15 if is_sought else 20
+        assert seen(cluster, "out") == numbers(first + 5)[first:]
+
+    cluster.play(body)
 
 
 @pytest.mark.parametrize(

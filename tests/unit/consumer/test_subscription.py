@@ -10,6 +10,7 @@ from kctl.client.consumer.events import (
 )
 from kctl.client.consumer.subscription import Subscription
 from kctl.client.errors import IllegalStateError
+from kctl.client.requests.group_offsets import OffsetAndMetadata
 from tests.unit.consumer.fakes import T0, T1, T2, TOPIC_ID, take_changes
 
 
@@ -95,6 +96,28 @@ def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
     assert take_changes(subscription, None) == [StartFetch(T0, 3, 5)]
     assert subscription.current(T0, 2) is None
     assert subscription.current(T0, 3) is subscription.state(T0)
+
+
+@pytest.mark.parametrize(("offset", "uncommitted_from"), [(3, 3), (8, 5)])
+def test_seek_with_uncommitted_records_never_moves_their_start_forward(offset: int, uncommitted_from: int) -> None:
+    subscription = fetching(5)
+    state = subscription.state(T0)
+    subscription.seek(T0, 4)
+    subscription.seek(T0, 5)
+    state.position = 7
+    subscription.seek(T0, offset)
+    assert state.uncommitted_from == uncommitted_from
+
+
+@pytest.mark.parametrize(("is_rebalance", "is_committed"), [(False, False), (True, False), (True, True)])
+def test_removal_of_a_partition_counts_if_its_records_are_not_committed(is_rebalance: bool, is_committed: bool) -> None:
+    subscription = fetching(5)
+    subscription.state(T0).position = 7
+    if is_committed:
+        subscription.committed({T0: OffsetAndMetadata(7), T1: OffsetAndMetadata(1)})
+    subscription.assign([], is_rebalance=is_rebalance)
+    expected = 0 if is_committed else 1
+    assert (subscription.removals, subscription.settled_removals) == (expected, expected * (not is_rebalance))
 
 
 def test_the_end_of_a_range_stays_until_the_next_seek() -> None:

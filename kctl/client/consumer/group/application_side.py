@@ -258,7 +258,7 @@ class GroupSide:
             if self.commits_itself:
                 steps.append(lambda: self._commit_positions(revoked))
             steps.append(lambda: self._tell(listener.on_partitions_revoked, revoked, errors))
-        steps.append(lambda: self._drop_all_but(change.owned, change.topic_ids))
+        steps.append(lambda: self._drop_all_but(change.owned, change.topic_ids, is_rebalance=True))
         steps.append(lambda: self._set_has_share(change.is_complete))
         if change.is_complete:
             steps.append(lambda: _call(listener.on_partitions_assigned, added, errors))
@@ -278,9 +278,11 @@ class GroupSide:
         topic_id = self.topic_ids.get(tp.topic)
         return change.topic_ids.get(tp.topic, topic_id) != topic_id
 
-    def _drop_all_but(self, owned: Sequence[TopicPartition], topic_ids: IdsByName = NO_IDS) -> None:
+    def _drop_all_but(
+        self, owned: Sequence[TopicPartition], topic_ids: IdsByName = NO_IDS, *, is_rebalance: bool = False
+    ) -> None:
         self.topic_ids = topic_ids
-        for tp in self._subscription.assign(owned, topic_ids):
+        for tp in self._subscription.assign(owned, topic_ids, is_rebalance=is_rebalance):
             self._data.drop(tp)
 
     # --- commits ----------------------------------------------------------------------------------------------------
@@ -327,6 +329,7 @@ class GroupSide:
         self._mailbox.query(
             lambda call_id: CommitSync(call_id, dict(offsets), timer.deadline_at_ms, as_member, topic_ids), timer
         )
+        self._subscription.committed(offsets)
         self.callbacks.forget_failures(offsets)
         self.callbacks.run()
 
