@@ -2,11 +2,12 @@
 
 If each level of a schema references the next one twice, or a schema references itself twice for the same value, the
 number of checks doubles at each level. jsonschema-rs would not end and cannot be interrupted. The guard counts an upper
-bound of the checks without evaluating them.
+bound of the checks without evaluating them. Where a reference may mean several schemas, it counts all of them.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from kctl.serdes.errors import EncodeError
 
@@ -14,6 +15,11 @@ MOST_EXPANDED = 10_000
 """Maximum number of expanded subschemas of a schema that needs no guard."""
 MOST_CHECKS, MOST_CHECKS_A_VALUE = 100_000, 100
 """Limit of checks: a base, and a number for each value."""
+MOST_CANDIDATES = 100
+"""Maximum number of schemas that a reference may mean."""
+_BUILT_IN = ("http://json-schema.org/draft-04/", "http://json-schema.org/draft-06/", "http://json-schema.org/draft-07/")
+"""Metaschemas of jsonschema-rs that no schema can extend."""
+_MISSING = object()
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
@@ -21,6 +27,12 @@ _BY_NAME = ("dependentSchemas", "dependencies")
 _OF_PROPERTIES = ("additionalProperties", "unevaluatedProperties")
 _OF_ITEMS = ("items", "additionalItems", "contains", "unevaluatedItems")
 Schema = Mapping[str, Any]
+
+
+class _Unknown(NamedTuple):
+    """Schema that the guard cannot find. Its checks are not counted, so the value is refused."""
+
+    reference: str
 
 
 class JsonSchemaGuard:
@@ -32,8 +44,15 @@ class JsonSchemaGuard:
 
     def __init__(self, documents: Mapping[str, Any]) -> None:
         self._documents = documents
-        self._named: dict[str, Any] = {}
-        self._home: dict[int, str] = {}
+        self._resources: list[Any] = []
+        """Documents, and subschemas with an ID."""
+        self._named: dict[str, list[Any]] = {}
+        """Resources by the end of their name or ID, because the base of an ID is not exactly known."""
+        self._anchors: dict[str, list[Any]] = {}
+        self._recursive: list[Any] = []
+        self._homes: dict[int, tuple[Any, ...]] = {}
+        """Resources around each schema."""
+        self._known: dict[int, dict[str, Sequence[Any]]] = {}
         for name, document in documents.items():
             self._note_names(document, name)
 
@@ -53,6 +72,10 @@ class JsonSchemaGuard:
                 raise EncodeError(
                     "the JSON Schema would check the value too often: its levels double at each reference"
                 )
+            if isinstance(schema, _Unknown):
+                raise EncodeError(
+                    f"the checks of the JSON Schema cannot be counted: what {schema.reference!r} refers to is unknown"
+                )
             if not isinstance(schema, Mapping) or id(schema) in above:  # references itself for the same value
                 continue
             inside = above | {id(schema)}
@@ -66,7 +89,10 @@ class JsonSchemaGuard:
             schema, is_done = waiting.pop()
             if not isinstance(schema, Mapping):
                 continue
-            inner = [each for each in [*self._in_place(schema), *_children(schema)] if isinstance(each, Mapping)]
+            every = [*self._in_place(schema), *_children(schema)]
+            if any(isinstance(each, _Unknown) for each in every):
+                return True
+            inner = [each for each in every if isinstance(each, Mapping)]
             if is_done:
                 size = 1 + sum(sizes[id(each)] or 0 for each in inner)
                 if size > MOST_EXPANDED:
@@ -83,7 +109,7 @@ class JsonSchemaGuard:
     def _in_place(self, schema: Schema) -> Iterator[Any]:
         for word in _REFERENCES:
             if isinstance(schema.get(word), str):
-                yield self._referred(schema[word], self._home.get(id(schema), ""))
+                yield from self._referred(schema[word], word, schema)
         for word in _LISTS:
             yield from schema[word] if isinstance(schema.get(word), list) else ()
         for word in _SINGLE:
@@ -91,38 +117,75 @@ class JsonSchemaGuard:
         for word in _BY_NAME:
             yield from schema[word].values() if isinstance(schema.get(word), Mapping) else ()
 
-    def _referred(self, reference: str, home: str) -> Any:
-        if reference in self._named:
-            return self._named[reference]
-        document, _, pointer = reference.partition("#")
-        if document:
-            home = document if document in self._documents else document.rpartition("/")[2]
-        found = self._named.get(document, self._documents.get(home))
-        if pointer and not pointer.startswith("/"):
-            return self._named.get(f"#{pointer}")
-        for part in pointer.split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and name.isdecimal() and int(name[:9]) < len(found):
-                found = found[int(name[:9])]
-            else:
-                found = found.get(name) if isinstance(found, Mapping) else None
-        return found
+    def _referred(self, reference: str, word: str, schema: Schema) -> Sequence[Any]:
+        """Return all schemas that the reference may mean, or an _Unknown."""
+        known = self._known.setdefault(id(schema), {})
+        if word not in known:
+            known[word] = self._candidates(reference, word, self._homes.get(id(schema), ()))
+        return known[word]
 
-    def _note_names(self, document: Any, home: str) -> None:
-        waiting = [document]
+    def _candidates(self, reference: str, word: str, homes: Sequence[Any]) -> Sequence[Any]:
+        uri, _, fragment = reference.partition("#")
+        if uri:
+            last = _last_segment(uri)
+            homes = [*self._named.get(last, ()), *self._named.get("", ())] if last else self._resources
+        found = self._anchors.get(fragment, ())
+        if not fragment or fragment.startswith("/"):
+            if len(homes) > MOST_CANDIDATES:
+                return [_Unknown(reference)]
+            found = [each for home in homes if (each := _pointed(home, unquote(fragment))) is not _MISSING]
+        if word == "$recursiveRef":
+            found = [*found, *self._recursive]
+        if not found and uri.startswith(_BUILT_IN):
+            return ()
+        unique = list({id(each): each for each in found}.values())
+        return unique if 0 < len(unique) <= MOST_CANDIDATES else [_Unknown(reference)]
+
+    def _note_names(self, document: Any, name: str) -> None:
+        self._resources.append(document)
+        for key in {name, _last_segment(name)} if name else ():
+            self._named.setdefault(key, []).append(document)
+        waiting: list[tuple[Any, tuple[Any, ...]]] = [(document, (document,))]
         while waiting:
-            each = waiting.pop()
+            each, homes = waiting.pop()
             if isinstance(each, Mapping):
-                self._home[id(each)] = home
-                for word in ("$id", "id"):
-                    if isinstance(each.get(word), str):
-                        self._named.setdefault(each[word], each)
+                ids = [each[word] for word in ("$id", "id") if isinstance(each.get(word), str)]
+                for uri, _, fragment in (one.partition("#") for one in ids):
+                    if uri:
+                        self._resources.append(each)
+                        self._named.setdefault(_last_segment(uri), []).append(each)
+                        homes = (*homes, each)
+                    self._anchors.setdefault(fragment, []).append(each)
                 for word in ("$anchor", "$dynamicAnchor"):
                     if isinstance(each.get(word), str):
-                        self._named.setdefault(f"#{each[word]}", each)
-                waiting += each.values()
+                        self._anchors.setdefault(each[word], []).append(each)
+                if each.get("$recursiveAnchor") is True:
+                    self._recursive.append(each)
+                self._homes[id(each)] = homes
+                waiting += [(one, homes) for one in each.values()]
             elif isinstance(each, list):
-                waiting += each
+                waiting += [(one, homes) for one in each]
+
+
+def _last_segment(uri: str) -> str:
+    """Return the end of the path, or nothing if resolving the URI against a base may give any end."""
+    try:
+        last = unquote(urlsplit(uri).path).rpartition("/")[2]
+    except ValueError:
+        return ""
+    return "" if last in {".", ".."} else last
+
+
+def _pointed(found: Any, pointer: str) -> Any:
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdecimal() and len(name) < 9 and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, Mapping) and name in found:
+            found = found[name]
+        else:
+            return _MISSING
+    return found
 
 
 def _children(schema: Schema) -> Iterator[Any]:
@@ -142,6 +205,8 @@ def _of_children(schema: Schema, instance: Any) -> Iterator[tuple[Any, Any]]:
         patterns = schema.get("patternProperties")
         others = [*(patterns.values() if isinstance(patterns, Mapping) else ()), *map(schema.get, _OF_PROPERTIES)]
         yield from ((each, child) for each in others if each is not None for child in instance.values())
+        if "propertyNames" in schema:
+            yield from ((schema["propertyNames"], name) for name in instance)
     elif isinstance(instance, list):
         for word in (*_OF_ITEMS, "prefixItems"):
             each = schema.get(word)

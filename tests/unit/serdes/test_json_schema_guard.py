@@ -20,6 +20,27 @@ def doubling(levels: int, word: str = "allOf", reference: str = "#/$defs/d{}") -
     return {"$ref": reference.format(levels), "$defs": definitions}
 
 
+def in_subschema(schema: dict[str, Any], **root: Any) -> dict[str, Any]:
+    return {"$ref": "http://x/sub", "$defs": {"sub": {"$id": "http://x/sub", **schema}}, **root}
+
+
+def by_id(own: str, reference: str) -> dict[str, Any]:
+    schema = doubling(60, reference=reference)
+    for level, each in enumerate(schema["$defs"].values()):
+        each["$id"] = own.format(level)
+    return {"$id": "http://x/a/root", **schema}
+
+
+def with_decoys(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema with an ID that draft 7 ignores, around harmless definitions of the same names."""
+    for each in schema["$defs"].values():
+        each["allOf"] = [
+            {**below, "$id": "http://x/decoy", "$defs": dict.fromkeys(schema["$defs"], True)}
+            for below in each.get("allOf", ())
+        ] or [True]
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
+
+
 TREE = {
     "$ref": "#/$defs/node",
     "$defs": {
@@ -53,6 +74,55 @@ def test_doubling_in_another_document_ends_with_an_error() -> None:
     other = json.dumps(doubling(60, "allOf"))
     with pytest.raises(EncodeError, match="check the value too often"):
         JsonSchemaCodec('{"$ref": "other.json"}', {"other.json": other}).encode(3)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        doubling(60, reference="#/$defs/%64{}"),
+        doubling(60, reference="#/%24defs%2Fd{}"),
+        by_id("http://x/a/l{}", "l{}"),
+        by_id("l{}", "./l{}"),
+        by_id("http://x/a/l{}", "../a/%6C{}"),
+        by_id("?{}", "root?{}"),
+        in_subschema(doubling(60)),
+        in_subschema(doubling(60), **{"$id": "http://x/root"}),
+        with_decoys(doubling(60)),
+        {"propertyNames": {"$ref": "#/$defs/d60"}, "$defs": doubling(60)["$defs"]},
+    ],
+    ids=["percent", "percent-slash", "relative", "dots", "up", "query", "sub", "sub-of-id", "ignored-id", "names"],
+)
+def test_doubling_behind_any_form_of_reference_ends_with_an_error(schema: dict[str, Any]) -> None:
+    guard = JsonSchemaGuard.of({"": json.loads(json.dumps(schema))})
+    assert guard is not None
+    with pytest.raises(EncodeError, match="check the value too often"):
+        guard.check({"name": 3})
+
+
+def test_reference_that_the_guard_cannot_follow_ends_with_an_error() -> None:
+    guard = JsonSchemaGuard.of({"": {"properties": {"a": {"$ref": "#/$defs/0000000001"}}}})
+    assert guard is not None
+    with pytest.raises(EncodeError, match="cannot be counted: what '#/\\$defs/0000000001' refers to is unknown"):
+        guard.check({"a": 3})
+    guard.check({"b": 3})
+
+
+@pytest.mark.parametrize(
+    ("schema", "others"),
+    [
+        ({"$id": "http://x/root.json", "$ref": "#/definitions/a", "definitions": {"a": {"type": "string"}}}, {}),
+        ({"$id": "http://x/root.json", "properties": {"a": {"$ref": "http://x/root.json"}}}, {}),
+        ({"$ref": "other.json#/definitions/a~1b"}, {"other.json": '{"definitions": {"a/b": {"type": "string"}}}'}),
+        ({"$id": "http://x/y/root.json", "$ref": "other.json"}, {"other.json": '{"type": "string"}'}),
+        ({"$ref": "http://x/other.json"}, {"http://x/other.json": '{"$id": "http://y/z", "type": "string"}'}),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "http://json-schema.org/draft-07/schema#"}, {}),
+        ({"$ref": "#/$defs/a", "$defs": {"a": True}}, {}),
+    ],
+)
+def test_usual_references_are_followed(schema: dict[str, Any], others: dict[str, str]) -> None:
+    codec = JsonSchemaCodec(json.dumps(schema), others)
+    value = {} if "draft-07" in schema.get("$ref", "") else "x"
+    assert codec.encode(value) == json.dumps(value).encode()
 
 
 def test_schema_that_refers_to_itself_twice_for_the_same_value_ends_with_an_error() -> None:
