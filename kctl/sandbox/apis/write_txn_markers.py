@@ -48,6 +48,8 @@ def _append(call: Call, partition: Partition, marker: WritableTxnMarker) -> None
 
 
 def _write(call: Call, marker: WritableTxnMarker, topic: str, index: int) -> ErrorCode:
+    if marker.producer_id < 0:
+        return ErrorCode.UNKNOWN_SERVER_ERROR  # MemoryRecordsBuilder.validateProducerState throws, before an append
     producer = ProducerIdentity(marker.producer_id, marker.producer_epoch)
     if topic == OFFSETS_TOPIC:
         call.cluster.transactions.offsets.end(

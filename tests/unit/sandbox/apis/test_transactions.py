@@ -17,6 +17,12 @@ from kctl.client.protocol.api.partition_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from kctl.client.protocol.api.transaction_states import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from kctl.client.records import BatchReader
 from kctl.sandbox import ClusterSettings
 from kctl.sandbox.groups.offsets import CommittedOffset
@@ -198,6 +204,16 @@ def test_nothing_plain_is_written_by_a_producer_with_an_open_transaction() -> No
     side.init()
     assert side.produce() is ErrorCode.NONE
     assert produced(side.client, batch(b"v", producer=(*side.held, 1))) is ErrorCode.INVALID_TXN_STATE
+
+
+@pytest.mark.parametrize("topic", ["t", "__consumer_offsets"])
+def test_a_marker_without_a_producer_id_is_refused_and_not_appended(topic: str) -> None:
+    scenario = Scenario(topics={"t": 1})
+    topics = [WritableTxnMarkerTopic(name=topic, partition_indexes=[0])]
+    request = WriteTxnMarkersRequest(markers=[WritableTxnMarker(producer_id=-1, producer_epoch=0, topics=topics)])
+    (marker,) = scenario.connect().call(request, WriteTxnMarkersResponse, 1).markers
+    assert marker.topics[0].partitions[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert scenario.cluster.topics["t"].partitions[0].log.end_offset == 0
 
 
 def test_an_abort_whose_marker_was_lost_is_not_told() -> None:
