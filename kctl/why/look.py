@@ -208,6 +208,14 @@ class Look(NamedTuple):
     def partitions(self) -> dict[TopicPartition, PartitionInfo]:
         return {TopicPartition(topic, number): info for topic, of in self.topics.items() for number, info in of.items()}
 
+    def leaderless(self) -> dict[str, list[PartitionInfo]]:
+        """Return the partitions whose leader is not a registered broker, by topic."""
+        registered = {node.node_id for node in (*self.nodes, *self.fenced)}
+        found = {
+            name: [info for info in of.values() if info.leader_id not in registered] for name, of in self.topics.items()
+        }
+        return {name: infos for name, infos in found.items() if infos}
+
     def partition(self, tp: TopicPartition) -> PartitionInfo | None:
         """Return a partition or None, without building all `partitions`."""
         return self.topics.get(tp.topic, {}).get(tp.partition)

@@ -385,7 +385,7 @@ def _preferred_away(look: Look) -> Iterator[Finding]:
     known = look.partitions
     for tp, info in known.items():
         preferred = info.replicas[0] if info.replicas else -1
-        if preferred in registered and preferred in info.isr and info.leader_id not in (preferred, -1):
+        if preferred in registered and preferred in info.isr and info.leader_id in registered - {preferred}:
             away.setdefault(preferred, []).append(tp)
     for node_id, found in away.items():
         tp = found[0]

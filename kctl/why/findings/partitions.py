@@ -47,9 +47,10 @@ def partitions(looks: Looks) -> Iterator[Finding]:
     yield from _records_lost(looks)
     yield from _not_compacted(look)
     yield from _future(look)
+    leaderless = look.leaderless()
     for topic, infos in look.topics.items():
         configs = look.topic_configs.get(topic, {})
-        yield from _no_leader(look, infos.values())
+        yield from _no_leader(look, leaderless.get(topic))
         yield from _min_isr(topic, list(infos.values()), configs.get(_MIN_ISR))
         yield from _settings(topic, list(infos.values()), configs)
 
@@ -133,8 +134,7 @@ def _not_compacted(look: Look) -> Iterator[Finding]:
         )
 
 
-def _no_leader(look: Look, infos: Iterable[PartitionInfo]) -> Iterator[Finding]:
-    without = [info for info in infos if info.leader_id < 0]
+def _no_leader(look: Look, without: list[PartitionInfo] | None) -> Iterator[Finding]:
     if not without:
         return
     info = without[0]
@@ -161,7 +161,8 @@ def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
     states = _replica_states(look, info)
     *first, last = [f"{brokers_text(of)} ({state})" for state, of in states.items()] or ["unknown brokers"]
     places = f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
-    reason = f"its replicas are on {places}"
+    named = "" if info.leader_id < 0 else f"Metadata names broker {info.leader_id}, which is not registered, and "
+    reason = f"{named}its replicas are on {places}"
     away = [node_id for state, node_ids in states.items() if state in _ABSENT for node_id in node_ids]
     known = look.eligible.get(TopicPartition(info.topic, info.partition))
     if known is not None and known.eligible:

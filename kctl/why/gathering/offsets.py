@@ -16,7 +16,7 @@ from kctl.grammar.integers import integer_in
 from kctl.why.finding import NEWEST_TIMESTAMPS
 from kctl.why.gathering.asker import MOST_READ, MOST_TURNS, Asker
 from kctl.why.gathering.selection import Selection
-from kctl.why.look import FUTURE_MS, ExpiringOffsets, Look, Looks, frozen_partitions
+from kctl.why.look import FUTURE_MS, ExpiringOffsets, Gap, Look, Looks, frozen_partitions
 
 OLD_PERCENT = 90
 """Percentage of retention.ms after which a record is about to be deleted."""
@@ -38,6 +38,11 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
 
     Offsets that no finding needs are dropped after each batch of leaders, to limit memory.
     """
+    named = [info for infos in look.leaderless().values() for info in infos if info.leader_id >= 0]
+    if named:
+        of = f"{named[0].topic}-{named[0].partition}{f' and {len(named) - 1} more' if len(named) > 1 else ''}"
+        reason = f"broker {named[0].leader_id}, its leader in Metadata, is not registered"
+        asker.gaps.append(Gap("ListOffsets", of, None, reason))
     known = look.partitions
     of_leader: dict[int, list[TopicPartition]] = {}
     for tp in asker.readable(known, known):

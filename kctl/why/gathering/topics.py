@@ -185,8 +185,9 @@ def _newest(
 def with_checked_leaders(asker: Asker, look: Look) -> Look:
     """Replace partitions with a potential finding if another broker has newer metadata."""
     compared = {tp.topic for tp in look.newest_leaders}
-    doubted = [info for topic in look.topics if topic not in compared for info in _doubted(look, topic)]
-    doubted.sort(key=lambda info: info.leader_id >= 0)
+    leaderless = {name: infos for name, infos in look.leaderless().items() if name not in compared}
+    doubted = [info for infos in leaderless.values() for info in infos]
+    doubted += [info for topic in look.topics if topic not in compared for info in _under_min_isr(look, topic)]
     names = list(dict.fromkeys(info.topic for info in doubted))[:MOST_DOUBTED]
     if not names or not asker.can_ask("Metadata", "leaders by broker"):
         return look
@@ -199,15 +200,15 @@ def with_checked_leaders(asker: Asker, look: Look) -> Look:
     return look._replace(topics=_newest(leaders.newest, look.topics), newest_leaders=newest)
 
 
-def _doubted(look: Look, topic: str) -> list[PartitionInfo]:
+def _under_min_isr(look: Look, topic: str) -> list[PartitionInfo]:
     config = look.topic_configs.get(topic, {}).get("min.insync.replicas")
     least = (None if config is None else integer_in(config.value)) or 0
-    return [info for info in look.topics[topic].values() if info.leader_id < 0 or len(info.isr) < least]
+    return [info for info in look.topics[topic].values() if len(info.isr) < least]
 
 
 def with_eligible_leaders(asker: Asker, look: Look) -> Look:
     """Add eligible leaders of topics that have a partition without leader. Brokers before 4.0 have none."""
-    topics = sorted({tp.topic for tp, info in look.partitions.items() if info.leader_id < 0})[:MOST_LEADERLESS]
+    topics = sorted(look.leaderless())[:MOST_LEADERLESS]
     found = asker.quietly(lambda: asker.admin.eligible_leaders(topics, timeout=asker.share_s())) if topics else None
     return look if found is None else look._replace(eligible=found.done)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kctl.client import metadata
 from kctl.client.admin import Admin, ConfigEntry, ConfigResource, ResourceType, Results
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
@@ -167,6 +168,20 @@ def test_missing_right_is_a_gap_and_the_rest_is_checked(api: str, code: ErrorCod
         assert ids <= unchecked
         assert "no-leader" in diagnosis.checked
         assert {each.gap.request for each in diagnosis.unchecked} == {api}
+
+    run_story(body)
+
+
+def test_partitions_whose_leader_is_not_registered_are_not_fully_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def body(story: Story) -> None:
+        story.produce(5)
+        partition = metadata._partition
+        monkeypatch.setattr(metadata, "_partition", lambda *given: partition(*given)._replace(leader_id=77))
+        diagnosis = diagnose(story.looks(Selection(groups=(), topics=("t",))), (Scope.TOPIC,))
+        assert "no-leader" in {each.id for each in diagnosis.findings}
+        (gap,) = (each.gap for each in diagnosis.unchecked if each.gap.request == "ListOffsets")
+        assert gap.of.startswith("t-0")
+        assert gap.reason == "broker 77, its leader in Metadata, is not registered"
 
     run_story(body)
 

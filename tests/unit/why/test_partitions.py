@@ -5,7 +5,7 @@ import pytest
 from kctl.client.admin import EligibleLeaders
 from kctl.client.cluster import Node, PartitionInfo, TopicPartition
 from kctl.why import Finding, Look, Looks, Scope, diagnose
-from tests.unit.why.looks import NODES, WALL_MS, partition, topic
+from tests.unit.why.looks import NODES, WALL_MS, found, partition, topic
 
 T0 = TopicPartition("t", 0)
 
@@ -23,6 +23,16 @@ def test_partition_of_older_brokers_waits_for_those_that_are_away() -> None:
     )
     assert found.cure.startswith("start broker 4. ")
     assert [each.request for each in found.evidence] == ["Metadata"]
+
+
+def test_leader_that_is_not_registered_is_no_leader() -> None:
+    findings = found(Look(WALL_MS, NODES, topics=topic(partition(0, 77, (1, 77)), partition(1, 1))))
+    assert findings["no-leader"].sentence == (
+        "t-0 has no leader: Metadata names broker 77, which is not registered, and its replicas are on "
+        "broker 77 (not registered) and broker 1 (in sync and up, but not elected)"
+    )
+    assert findings["no-leader"].evidence[0].values["leader"] == 77
+    assert "preferred-leader-not-leading" not in findings
 
 
 def test_partition_waits_for_the_replicas_that_are_eligible() -> None:
