@@ -155,6 +155,17 @@ def test_malformed_token_is_not_sent(token: str) -> None:
         OauthBearerClient(lambda: Token(token)).first()
 
 
+@pytest.mark.parametrize("user", ["u:p", "u", ":p"])
+def test_token_endpoint_with_a_user_is_refused_without_its_password(user: str) -> None:
+    with pytest.raises(ConfigError, match=r"token\.endpoint\.url: a URL with a user is not supported") as failure:
+        mechanism(
+            sasl_oauthbearer_token_endpoint_url=f"https://{user}@id.example/token",
+            sasl_oauthbearer_client_credentials_client_id="a",
+            sasl_oauthbearer_client_credentials_client_secret="b",
+        )
+    assert "@" not in str(failure.value)
+
+
 def test_token_endpoint_without_a_client_is_refused_when_the_client_is_made() -> None:
     with pytest.raises(ConfigError, match="a token endpoint needs"):
         mechanism(sasl_oauthbearer_token_endpoint_url="https://id.example/token")

@@ -29,6 +29,7 @@ DUMMY_RESPONSE = b"\x01"
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 _EXTENSION_NAME = re.compile(r"[A-Za-z]+")
 _EXTENSION_VALUE = re.compile(r"[\x20-\x7e\t\r\n]+")
+_CLIENT_ID = "sasl.oauthbearer.client.credentials.client.id"
 _CLAIM_KINDS = ("StringClaim_", "NumberClaim_", "ListClaim_")
 
 
@@ -167,6 +168,10 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
         parts = http_url(url)
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}", key=name) from None
+    if parts.username is not None:
+        raise ConfigError(
+            f"{name}: a URL with a user is not supported; use {_CLIENT_ID} and its client.secret", key=name
+        )
     client_id, client_secret, scope = _client_of(config)
     allowing = type(config).sasl_oauthbearer_token_endpoint_allow_http.name
     plain = PlainLogin(allowing, config.sasl_oauthbearer_token_endpoint_allow_http)
@@ -179,8 +184,7 @@ def _client_of(config: ClientConfig) -> tuple[str, str, str | None]:
     client_id = config.sasl_oauthbearer_client_credentials_client_id or options.get("clientId")
     client_secret = config.sasl_oauthbearer_client_credentials_client_secret or options.get("clientSecret")
     if not client_id or not client_secret:
-        name = "sasl.oauthbearer.client.credentials.client.id"
-        raise ConfigError(f"a token endpoint needs {name} and its client.secret", key=name)
+        raise ConfigError(f"a token endpoint needs {_CLIENT_ID} and its client.secret", key=_CLIENT_ID)
     return client_id, client_secret, config.sasl_oauthbearer_scope or options.get("scope")
 
 
