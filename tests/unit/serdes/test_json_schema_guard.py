@@ -34,10 +34,11 @@ def by_id(own: str, reference: str) -> dict[str, Any]:
 def with_decoys(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with an ID that draft 7 ignores, around harmless definitions of the same names."""
     for each in schema["$defs"].values():
-        each["allOf"] = [
+        decoys: list[object] = [
             {**below, "$id": "http://x/decoy", "$defs": dict.fromkeys(schema["$defs"], True)}
             for below in each.get("allOf", ())
-        ] or [True]
+        ]
+        each["allOf"] = decoys or [True]
     return {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
 
 
