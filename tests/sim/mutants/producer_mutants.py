@@ -5,7 +5,6 @@ from tests.sim.mutants.mutants import REFUSED_FOR_GOOD, Mutant
 _PRODUCER = "kctl/client/producer"
 _TRANSACTIONS = f"{_PRODUCER}/transactions/transactions.py"
 _TRANSACTION_WORK = f"{_PRODUCER}/transactions/work.py"
-_TRANSACTION_IDENTITY = f"{_PRODUCER}/transactions/identity.py"
 
 PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
@@ -202,13 +201,6 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         _TRANSACTION_WORK,
         "if not self.identity.is_v2 and (self._records.has_in_flight or self.offsets.is_in_flight):",
         "if False:",
-    ),
-    Mutant(
-        "an abort after a lost sequence brings no epoch",
-        _TRANSACTIONS,
-        "if self.status.state is State.ABORTING:\n            self.identity",
-        "if False:\n            self.identity",
-        ((_TRANSACTION_IDENTITY, "sequence.epoch > self.current.epoch", "False"),),
     ),
     Mutant(
         "a clock before 1970 is noticed by nobody",
