@@ -267,9 +267,11 @@ class GroupSide:
 
     def _tell(self, method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:
         """Call the listener for removed partitions. Meanwhile, it may end the subscription or close the consumer."""
-        self._told.update(partitions)
-        _call(method, partitions, errors)
-        self._told.difference_update(partitions)
+        try:
+            self._told.update(partitions)
+            _call(method, partitions, errors)
+        finally:  # Ctrl-C may end this call before the listener's: the next close calls it
+            self._told.difference_update(partitions)
 
     def _set_has_share(self, has_share: bool) -> None:
         self._has_share = has_share
