@@ -12,6 +12,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.producer import Producer
 from tests.cli.processes import Ended, kctl
+from tests.conformance.foreign.group_place import PARTITIONS, coordinator, group_in
 from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.waiting import wait_until
@@ -103,13 +104,15 @@ def test_leader_that_is_frozen_hides_no_partition_of_another_broker(kafka_three:
     with Producer({"bootstrap.servers": kafka_three.bootstrap()}) as producer:
         for number in range(6):
             producer.send(topic, b"x", partition=number)
-    with Consumer({"bootstrap.servers": kafka_three.bootstrap(), "group.id": f"of-{topic}"}) as consumer:
+    place = next(each for each in range(PARTITIONS) if coordinator(kafka_three, each).number != other.number)
+    group = group_in(place, f"of-{topic}")
+    with Consumer({"bootstrap.servers": kafka_three.bootstrap(), "group.id": group}) as consumer:
         consumer.commit_sync({TopicPartition(topic, number): 1 for number in range(6)})
     with frozen(kafka_three, other):
         offsets = run(first, "topics", "offsets", topic, api_timeout="8s")
         ends = {row["partition"]: row["end"] for row in rows(offsets)}
         assert {number for number, end in ends.items() if end == 1} == set(range(6)) - led, offsets
-        lag = run(first, "groups", "lag", f"of-{topic}", api_timeout="8s")
+        lag = run(first, "groups", "lag", group, api_timeout="8s")
         lags = {row["partition"]: row["lag"] for row in rows(lag)}
         assert {number for number, value in lags.items() if value == 0} == set(range(6)) - led, lag
         assert (offsets.code, lag.code) == (ExitCode.PARTIAL_FAILURE, ExitCode.PARTIAL_FAILURE)
