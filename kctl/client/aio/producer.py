@@ -114,10 +114,12 @@ class AsyncProducer:
         Args: as for `Producer.send`. Raises: as `Producer.send`.
         """
         send = self._client.send
-        if not self._turns:
-            with suppress(WouldWait):
-                return send(topic, value, key, partition, headers, timestamp_ms)
-        return await self._in_turn(topic, partial(send, topic, value, key, partition, headers, timestamp_ms))
+        try:
+            if self._turns:
+                raise WouldWait
+            return send(topic, value, key, partition, headers, timestamp_ms)
+        except WouldWait:
+            return await self._in_turn(topic, partial(send, topic, value, key, partition, headers, timestamp_ms))
 
     async def send(
         self,
@@ -135,11 +137,11 @@ class AsyncProducer:
         """
         wait = LoopWait(asyncio.get_running_loop())
         send = self._client.send
-        future = None
-        if not self._turns:
-            with suppress(WouldWait):
-                future = send(topic, value, key, partition, headers, timestamp_ms, wait)
-        if future is None:
+        try:
+            if self._turns:
+                raise WouldWait
+            future = send(topic, value, key, partition, headers, timestamp_ms, wait)
+        except WouldWait:
             call = partial(send, topic, value, key, partition, headers, timestamp_ms, wait)
             future = await self._in_turn(topic, call)
         await wait.done

@@ -12,6 +12,7 @@ from kctl.client.admin import (
     RecordTime,
 )
 from kctl.client.cluster import TopicPartition
+from kctl.client.wording import listed
 from kctl.grammar.integers import integer_in
 from kctl.why.finding import NEWEST_TIMESTAMPS
 from kctl.why.gathering.asker import MOST_READ, MOST_TURNS, Asker
@@ -40,7 +41,7 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
     """
     named = [info for infos in look.leaderless().values() for info in infos if info.leader_id >= 0]
     if named:
-        of = f"{named[0].topic}-{named[0].partition}{f' and {len(named) - 1} more' if len(named) > 1 else ''}"
+        of = listed((f"{info.topic}-{info.partition}" for info in named), 1)
         reason = f"broker {named[0].leader_id}, its leader in Metadata, is not registered"
         asker.gaps.append(Gap("ListOffsets", of, None, reason))
     known = look.partitions
