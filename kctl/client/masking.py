@@ -15,7 +15,7 @@ _NEVER_ESCAPED = re.compile(r"[A-Za-z0-9\-._~]+")
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with stars in place of secrets, also if JSON, a URL, or base64 encodes them.
+    """Return the text with stars in place of secrets, including their forms in JSON, URLs, and base64.
 
     Mask before you shorten: the rest of a secret would remain.
     """

@@ -56,7 +56,7 @@ KAFKA_GO = Suite(
     1,
     lambda _: {"KAFKA_VERSION": "3.7.0"},
     is_changed=True,
-    # A nil function in the first ends the run. The second asks no server; its steps of 1 s race with its limit of 2 s.
+    # A nil function in the first ends the run. The second sends nothing; its steps of 1 s race with its limit of 2 s.
     skip="TestReaderConsumerGroup/(verify_offset_committed|.*commits_on_close)|TestErrorCannotConnect",
     lacks="TestConsumerGroupWith(Topic|GroupTopicsSingle)$",  # they want new partitions to appear a while later
 )

@@ -222,7 +222,7 @@ class Call:
 
     def _cause(self) -> KafkaError | None:
         cause = self._last_error
-        if cause is None and not self._forwarded:  # while the controller has not answered, no connection is the cause
+        if cause is None and not self._forwarded:  # no connection is the cause while the controller does not respond
             cause = self.client.last_error()
         return None if isinstance(cause, RequestTimeout) and cause.is_rest else cause
 

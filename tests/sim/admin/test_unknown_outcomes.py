@@ -161,7 +161,7 @@ def expire_requests_late(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failed_connection_is_not_the_cause_while_a_forwarded_request_is_pending(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Metadata names a frozen broker as the controller first, then another broker does not get an answer.
+    """Metadata lists a frozen broker as the controller first, then another broker gets no response.
 
     Kafka lists frozen brokers while the quorum has no majority.
     """

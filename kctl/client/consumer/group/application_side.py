@@ -266,7 +266,7 @@ class GroupSide:
         return update
 
     def _tell(self, method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:
-        """Call the listener for removed partitions. Meanwhile, it may end the subscription or close the consumer."""
+        """Call the listener for removed partitions. The listener may end the subscription or close the consumer."""
         try:
             self._told.update(partitions)
             _call(method, partitions, errors)

@@ -191,7 +191,7 @@ class CommitManager:
                 each.is_awaited = True
 
     def abort(self, late: CloseTimeout) -> None:
-        """Fail every commit at a close, and do what waits for them. The cause is the last error of the commit."""
+        """Fail every commit at a close, and run the actions that wait for it. The cause is the commit's last error."""
         while self._queue:
             each = self._queue.popleft()
             if not isinstance(each, PendingCommit):

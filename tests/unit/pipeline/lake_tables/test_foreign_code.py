@@ -1,4 +1,4 @@
-"""Code that a catalog or a table names: kctl imports it only if the user's configuration names it too."""
+"""Code that a catalog or a table specifies: kctl imports it only if the user's configuration does, too."""
 
 import json
 import os
