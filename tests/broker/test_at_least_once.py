@@ -23,6 +23,7 @@ from tests.cli.processes import ROOT
 from tests.conformance.foreign.group_view import GroupView
 from tests.conformance.foreign.numbered_topic import NumberedTopic
 from tests.support.bounds import bound
+from tests.support.freezing import freeze
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.waiting import wait_until
 
@@ -84,6 +85,10 @@ class Reader:
     def send(self, number: signal.Signals) -> None:
         assert self._process is not None
         self._process.send_signal(number)
+
+    def freeze(self) -> None:
+        assert self._process is not None
+        freeze(self._process.pid)
 
     def end(self, number: signal.Signals) -> int:
         """Signal it and return its exit status."""
@@ -156,7 +161,7 @@ def _strike(kafka: KafkaCluster, groups: list[Group], blow: Blow) -> None:
             member.start()
     elif blow.kind == "freeze member":
         for member in members:
-            member.send(signal.SIGSTOP)
+            member.freeze()
         Event().wait(blow.lasts_ms / 1000)
         for member in members:
             member.send(signal.SIGCONT)

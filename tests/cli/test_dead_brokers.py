@@ -12,6 +12,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.sandbox import Sandbox
 from tests.cli.conftest import SilentPeer
 from tests.cli.processes import Ended, end, kctl, running
+from tests.support.freezing import freeze
 
 COMMAND_LINES = [
     ("consume", "t"),
@@ -63,7 +64,7 @@ def test_process_that_stood_still_at_its_deadline_has_the_cause(
     limits = ("--api-timeout", "1s", "--connect-timeout", "300ms")
     with running(*command, "-b", silent_peer.address, *limits) as process:
         silent_peer.wait_for_request()
-        process.send_signal(signal.SIGSTOP)
+        freeze(process.pid)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(2.5)
         ended = end(process, signal.SIGCONT)

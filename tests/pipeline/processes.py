@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.cli.processes import environment
 from tests.support.bounds import bound
+from tests.support.freezing import freeze
 from tests.support.kafka.waiting import wait_until
 
 WAIT_MS = bound(600_000)
@@ -81,6 +82,11 @@ class JobProcess:
         """Signal its process group, as a terminal does; Spark is in another."""
         self.started |= children_of(self.process.pid)
         os.killpg(self.process.pid, number)
+
+    def freeze(self) -> None:
+        """Stop its process group, but not Spark, until it gets SIGCONT."""
+        self.started |= children_of(self.process.pid)
+        freeze(self.process.pid)
 
     def ended(self) -> tuple[int, str]:
         """Wait for its end; return its exit status and what it has written to stdout."""

@@ -154,7 +154,7 @@ def test_two_drivers_at_once_never_write_a_record_twice(
     folder = tmp_path / "x"
     first = drive("first", folder)
     first.wait_for(lambda: len(data_files(folder)) > 2, "files of the first round")
-    first.signal(signal.SIGSTOP)
+    first.freeze()
     second = drive("second", folder)
     second.wait_for(lambda: manifests(folder) > 0, "the first manifest of the second")
     first.signal(signal.SIGCONT)

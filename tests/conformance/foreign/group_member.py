@@ -26,6 +26,7 @@ from typing import NamedTuple, Self
 
 from kctl.client.clock import SystemClock
 from tests.conformance.foreign.client import PROJECT
+from tests.support.freezing import freeze
 from tests.support.kafka.toolchain import NEWEST_KAFKA, ToolMissing, compiled_class_path, java_command
 
 SOURCE = Path(__file__).parents[1] / "java" / "GroupMember.java"
@@ -153,7 +154,7 @@ class GroupMember:
 
     def freeze(self) -> None:
         """Stop its clock, until `thaw()`."""
-        os.killpg(self._process.pid, signal.SIGSTOP)
+        freeze(self._process.pid)
 
     def thaw(self) -> None:
         os.killpg(self._process.pid, signal.SIGCONT)

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.support.bounds import bound
+from tests.support.freezing import freeze
 
 WATCHER = Path(__file__).with_name("watcher.py")
 STOP_TIMEOUT_S = bound(20)
@@ -112,7 +113,7 @@ class ServerProcess:
 
     def freeze(self) -> None:
         """Stop its clock (SIGSTOP): connections stay open, nothing is answered."""
-        os.killpg(self.pid, signal.SIGSTOP)
+        freeze(self.pid)
 
     def thaw(self) -> None:
         """Let it run on (SIGCONT)."""

@@ -17,6 +17,7 @@ from typing import Any, Self
 from pyarrow.fs import S3FileSystem
 
 from tests.support.bounds import bound
+from tests.support.freezing import freeze
 from tests.support.kafka.waiting import wait_until
 from tests.support.ports import lease_ports
 
@@ -92,7 +93,7 @@ class S3Server:
     def frozen(self) -> Iterator[None]:
         """Stop it, so that connections are accepted and nothing is answered."""
         assert self._process is not None
-        os.kill(self._process.pid, signal.SIGSTOP)
+        freeze(self._process.pid)
         try:
             yield
         finally:

@@ -1,0 +1,14 @@
+"""Processes that stand still: their connections stay open, and nothing is answered."""
+
+import os
+import signal
+
+
+def freeze(pid: int) -> None:
+    """Stop a child process, or its group if it leads one; return when all threads of the child stand still.
+
+    The signal reaches one thread. The others run until that thread gets a processor, and may answer requests.
+    """
+    send = os.killpg if os.getpgid(pid) == pid else os.kill
+    send(pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
