@@ -138,7 +138,7 @@ class TransactionWork:
     # --- the requests of each state -----------------------------------------------------------------------------------
 
     def _settle_records(self) -> None:
-        if not self._records.outstanding:
+        if not (self._records.outstanding or self._records.has_in_flight):
             return
         if self._status.state is State.FATAL_ERROR:
             self._records.fail_all(self._status.error())
@@ -147,7 +147,7 @@ class TransactionWork:
         elif self._status.state is State.ABORTING:
             error = TransactionAbortedError("the transaction was aborted before the record was sent")
             if self.identity.is_v2:
-                self._records.fail_all(error)  # the end brings a new epoch, which fences batches in flight
+                self._records.fail_all(error)  # the end brings a new epoch, which fences all batches in flight
             else:
                 self._records.fail_waiting(error)
 

@@ -111,7 +111,7 @@ class FakeRecords:
 
     def fail_all(self, error: KafkaError) -> None:
         self.failures.append((self.outstanding, error))
-        self.waiting = self.in_flight = 0
+        self.waiting = self.in_flight = self.expired_in_flight = 0
 
 
 class Scenario:
