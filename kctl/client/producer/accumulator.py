@@ -197,12 +197,16 @@ class Accumulator:
         queue.drop(batch)
         self._complete(queue, [(batch.pending(), outcome)])
 
-    def fail_waiting(self, error: KafkaError) -> None:
+    def fail_waiting(self, error: KafkaError) -> bool:
+        """Fail all records that are not in flight; return whether sequence numbers may have a gap now."""
+        has_gap = False
         for queue in self.active():
             waiting = queue.pop_all()
             for batch in [batch for batch in queue.batches if not batch.is_in_flight]:
+                has_gap = has_gap or not queue.is_open_behind(batch)
                 self.fail(queue, batch, error)
             self._complete(queue, [(waiting, Outcome(error))])
+        return has_gap
 
     def fail_all(self, error: KafkaError, unsent: KafkaError | None = None) -> None:
         """Fail all records with `error`, or with `unsent` if they were never sent."""

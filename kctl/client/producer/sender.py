@@ -234,10 +234,10 @@ class Sender(ClientLoop[Posted]):
     def end_transaction(self, *, is_aborted: bool) -> None:
         self._deliveries.end_transaction(is_aborted=is_aborted)
 
-    def fail_waiting(self, error: KafkaError) -> None:
+    def fail_waiting(self, error: KafkaError) -> bool:
         for run in self._router.pop_all():
             self._deliveries.finish([run], Outcome(error))
-        self._accumulator.fail_waiting(error)
+        return self._accumulator.fail_waiting(error)
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -193,6 +193,29 @@ def test_sequence_lost_during_an_abort_does_not_repeat_numbers_of_the_epoch(
 
 
 @VERSIONS
+def test_abort_between_the_rejections_of_two_batches_leaves_no_gap_in_sequence_numbers(version: int) -> None:
+    """Another partition begins the next transaction."""
+
+    def app(cluster: SimCluster) -> None:
+        producer = transactional(cluster, {"linger.ms": 0, "batch.size": 1})
+        producer.begin_transaction()
+        producer.send("t", b"aborted", partition=0).result()
+        cluster.sandbox.fail_requests("Produce", ErrorCode.NOT_ENOUGH_REPLICAS, times=2)
+        for _ in range(2):
+            producer.send("t", b"rejected", partition=0)
+            cluster.hub.sleep_ms(1)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send("t", b"other", partition=1).result()
+        producer.send("t", b"next", partition=0).result()
+        producer.commit_transaction()
+        producer.close()
+        assert sorted(seen(cluster)) == [b"next", b"other"]
+
+    run_version(version, app, topics={"t": 2})
+
+
+@VERSIONS
 def test_abort_after_a_record_expired_in_flight_does_not_delay_the_next_transaction(version: int) -> None:
     """With version 1, the abort waits for the batch: Kafka before 3.6 would append it after the end."""
 

@@ -40,7 +40,9 @@ class Records(Protocol):
         """Whether a Produce request has no response yet, even if its records have expired."""
         ...
 
-    def fail_waiting(self, error: KafkaError) -> None: ...
+    def fail_waiting(self, error: KafkaError) -> bool:
+        """Fail records that are not in flight; return whether sequence numbers may have a gap now."""
+        ...
 
     def fail_all(self, error: KafkaError) -> None: ...
 
@@ -148,8 +150,8 @@ class TransactionWork:
             error = TransactionAbortedError("the transaction was aborted before the record was sent")
             if self.identity.is_v2:
                 self._records.fail_all(error)  # the end brings a new epoch, which fences all batches in flight
-            else:
-                self._records.fail_waiting(error)
+            elif self._records.fail_waiting(error):
+                self.identity.need_epoch_after_end()
 
     def _advance(self) -> None:
         match self._status.state:

@@ -101,10 +101,11 @@ class FakeRecords:
     def has_in_flight(self) -> bool:
         return bool(self.in_flight or self.expired_in_flight)
 
-    def fail_waiting(self, error: KafkaError) -> None:
+    def fail_waiting(self, error: KafkaError) -> bool:
         if self.waiting:
             self.failures.append((self.waiting, error))
         self.waiting = 0
+        return False
 
     def end_transaction(self, *, is_aborted: bool) -> None:
         self.failures.clear()
