@@ -241,6 +241,9 @@ class AsyncConsumer:
     def _transaction_mark(self) -> tuple[int, int]:
         return self._now(self._client._transaction_mark)
 
+    def _find_positions(self, timeout: Timeout) -> None:
+        self._client._find_positions(timeout)  # waits: the end of a block runs in the bridge
+
     def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         self._now(self._client._transaction_committed, offsets)
 

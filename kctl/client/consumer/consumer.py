@@ -641,6 +641,13 @@ class Consumer(NotCopied):
             raise IllegalStateError(f"{need}: automatic commits would skip records of aborted transactions")
         return self._side.subscription.settled_removals, self._side.subscription.removals
 
+    def _find_positions(self, timeout: Timeout) -> None:
+        """Query the positions that a reset has left unknown, of partitions with uncommitted records."""
+        timer = self._timer(timeout)
+        for tp in self._side.subscription.uncommitted_without_position:
+            timer.update()
+            self.position(tp, timer.remaining_ms / 1000)
+
     @for_one_user
     def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         subscription = self._side.subscription

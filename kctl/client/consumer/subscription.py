@@ -37,8 +37,8 @@ _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
 class PartitionState:
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "is_after_error", "leader_epoch", "lost_by", "lost_offset",
-        "may_be_committed", "paused", "position", "reset_timestamp_ms", "stage", "stored", "topic_id",
-        "uncommitted_from", "waiting"
+        "may_be_committed", "paused", "position", "replaced_position", "reset_timestamp_ms", "stage", "stored",
+        "topic_id", "uncommitted_from", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -46,6 +46,8 @@ class PartitionState:
         self.topic_id = topic_id
         """Id of the assigned topic; NO_TOPIC_ID for any topic with the assigned name."""
         self.position: int | None = None
+        self.replaced_position: int | None = None
+        """Position before a reset whose offset is not known yet; None after a return to the committed offset."""
         self.leader_epoch = NO_EPOCH
         """Leader epoch of the record before the position, if known."""
         self.uncommitted_from: int | None = None
@@ -76,7 +78,14 @@ class PartitionState:
     @property
     def is_uncommitted(self) -> bool:
         """Whether returned records are not committed."""
-        return self.position is not None and self.uncommitted_from is not None and self.position > self.uncommitted_from
+        reached = self.replaced_position if self.position is None else self.position
+        return reached is not None and self.uncommitted_from is not None and reached > self.uncommitted_from
+
+    def place(self, offset: int) -> None:
+        """Set the position, and keep the first offset of returned records that are not committed."""
+        kept = self.uncommitted_from if self.is_uncommitted else None
+        self.uncommitted_from = offset if kept is None else min(offset, kept)
+        self.position = offset
 
     def why_waiting(self, *, is_fetched: bool) -> WaitReason:
         """Return why no records arrive.
@@ -214,9 +223,7 @@ class Subscription:
             offset = damage[1]
         state.epoch = epoch
         state.waiting = None
-        kept = state.uncommitted_from if state.is_uncommitted else None
-        state.uncommitted_from = offset if kept is None else min(offset, kept)
-        state.position = offset
+        state.place(offset)
         state.fetch_end = end_offset
         state.leader_epoch = leader_epoch
         state.lost_offset = None
@@ -241,6 +248,10 @@ class Subscription:
         state, epoch = self.state(topic_partition), self._next_epoch()
         state.epoch = epoch
         state.waiting = None
+        if may_be_committed:
+            state.replaced_position = None
+        elif state.position is not None:
+            state.replaced_position = state.position
         state.position = None
         state.fetch_end = MAX_OFFSET
         state.leader_epoch = NO_EPOCH
@@ -287,7 +298,7 @@ class Subscription:
             if state.lost_offset is not None:
                 self._changes.append(PositionMoved(topic_partition, state.lost_offset, offset, state.lost_by))
                 state.lost_offset = None
-            state.position = state.uncommitted_from = offset
+            state.place(offset)
             state.leader_epoch = leader_epoch
             state.stage = Stage.POSITIONED
             self._unsettled[topic_partition] = None
@@ -332,6 +343,10 @@ class Subscription:
                 state = self._partitions[tp]
                 if state.stage is Stage.UNPOSITIONED and tp != topic_partition:
                     self._resolve(tp, state, reset_policy_timestamp_ms)
+
+    @property
+    def uncommitted_without_position(self) -> list[TopicPartition]:
+        return [tp for tp, state in self._partitions.items() if state.position is None and state.is_uncommitted]
 
     @property
     def unpositioned(self) -> list[TopicPartition]:

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from kctl.client.arguments import wrong_type
 from kctl.client.clock import to_timeout_ms
 from kctl.client.cluster import TopicPartition
-from kctl.client.errors import AbortableTransactionError, CommitFailedError, MaxBlockTimeout
+from kctl.client.errors import AbortableTransactionError, ApiTimeout, CommitFailedError, MaxBlockTimeout
 from kctl.client.loop.mailbox import Call
 from kctl.client.producer.transactions.calls import GroupMember
 from kctl.client.producer.transactions.states import Step
@@ -21,6 +21,7 @@ class TransactionalReader(Protocol):
     def group_metadata(self) -> GroupMember: ...
     def seek_to_committed(self) -> None: ...
     def _transaction_mark(self) -> tuple[int, int]: ...
+    def _find_positions(self, timeout: float | timedelta | None) -> None: ...
     def _transaction_committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None: ...
 
 
@@ -160,6 +161,10 @@ class TransactionMethods:
     def _send_positions(
         self, consumer: TransactionalReader, mark: int, timeout: float | timedelta | None
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
+        try:
+            consumer._find_positions(timeout)
+        except ApiTimeout as error:
+            raise AbortableTransactionError(error) from error
         offsets = consumer.positions()
         if consumer._transaction_mark()[1] > mark:
             text = "partitions of its records were unassigned (call poll once, before it)"

@@ -131,3 +131,16 @@ def test_block_that_ends_while_it_sends_offsets_is_aborted_and_its_records_come_
             assert [record.value for record in await reader.poll(5)] == [b"%d" % number for number in range(5)]
 
     play(body)
+
+
+def test_block_that_resets_its_consumer_after_records_commits_the_new_position() -> None:
+    async def body(cluster: AioCluster) -> None:
+        cluster.write(0, 5)
+        async with await begun(cluster) as producer, cluster.async_consumer(enable_auto_commit=False) as consumer:
+            consumer.assign([TopicPartition("t", 0)])
+            async with producer.transaction(consumer):
+                assert await consumer.poll(5)
+                consumer.seek_to_end()
+        assert cluster.committed() == {0: 5}
+
+    play(body)

@@ -10,6 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import Consumer
 from kctl.client.errors import (
     AbortableTransactionError,
+    ApiTimeout,
     CommitFailedError,
     IllegalStateError,
     MaxBlockTimeout,
@@ -318,6 +319,60 @@ def test_partition_with_committed_records_can_be_revoked_before_the_block(cluste
                 consumer.poll(timeout=1)
             with producer.transaction(consumer):
                 pass
+
+    cluster.play(body)
+
+
+@pytest.mark.parametrize("is_at_end", [False, True])
+def test_block_that_resets_its_consumer_after_records_commits_the_new_position(
+    cluster: GroupCluster, is_at_end: bool
+) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+            with producer.transaction(consumer):
+                for record in drain(consumer, 5):
+                    producer.send("out", record.value, partition=0)
+                (consumer.seek_to_end if is_at_end else consumer.seek_to_beginning)()
+            assert committed(cluster) == (20 if is_at_end else 0)
+        assert seen(cluster, "out") == numbers(5)
+
+    cluster.play(body)
+
+
+def test_block_whose_new_position_is_not_found_is_aborted(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+
+            def copy_and_reset() -> None:
+                with producer.transaction(consumer, timeout=1):
+                    for record in drain(consumer, 5):
+                        producer.send("out", record.value, partition=0).result()
+                    consumer.seek_to_end()
+                    cluster.sandbox.fail_requests("ListOffsets", ErrorCode.LEADER_NOT_AVAILABLE, times=1000)
+
+            with pytest.raises(AbortableTransactionError) as caught:
+                copy_and_reset()
+            assert isinstance(caught.value.cause, ApiTimeout)
+            cluster.sandbox.heal()
+            copy(producer, consumer)
+        assert seen(cluster, "out") == numbers(5)
+
+    cluster.play(body)
+
+
+def test_block_with_an_unassignment_after_a_reset_is_aborted(cluster: GroupCluster) -> None:
+    def body() -> None:
+        with open_producer(cluster) as producer, open_consumer(cluster) as consumer:
+
+            def copy_and_unassign() -> None:
+                with producer.transaction(consumer):
+                    producer.send("out", drain(consumer, 5)[0].value, partition=0)
+                    consumer.seek_to_end()
+                    consumer.assign([])
+
+            with pytest.raises(AbortableTransactionError):
+                copy_and_unassign()
+        assert seen(cluster, "out") == []
 
     cluster.play(body)
 

@@ -98,15 +98,25 @@ def test_refetch_keeps_the_position_under_a_new_epoch() -> None:
     assert subscription.current(T0, 3) is subscription.state(T0)
 
 
+@pytest.mark.parametrize("is_reset", [False, True])
 @pytest.mark.parametrize(("offset", "uncommitted_from"), [(3, 3), (8, 5)])
-def test_seek_with_uncommitted_records_never_moves_their_start_forward(offset: int, uncommitted_from: int) -> None:
+def test_new_position_with_uncommitted_records_never_moves_their_start_forward(
+    offset: int, uncommitted_from: int, is_reset: bool
+) -> None:
     subscription = fetching(5)
     state = subscription.state(T0)
     subscription.seek(T0, 4)
     subscription.seek(T0, 5)
     state.position = 7
-    subscription.seek(T0, offset)
+    if is_reset:
+        subscription.reset(T0, LATEST_TIMESTAMP)
+        assert subscription.uncommitted_without_position == [T0]
+        take_changes(subscription, None)
+        subscription.resolved(T0, state.epoch, offset)
+    else:
+        subscription.seek(T0, offset)
     assert state.uncommitted_from == uncommitted_from
+    assert state.is_uncommitted == (offset > uncommitted_from)
 
 
 @pytest.mark.parametrize(("is_rebalance", "is_committed"), [(False, False), (True, False), (True, True)])
