@@ -210,7 +210,7 @@ def test_abort_between_the_rejections_of_two_batches_leaves_no_gap_in_sequence_n
         producer.send("t", b"next", partition=0).result()
         producer.commit_transaction()
         producer.close()
-        assert sorted(seen(cluster)) == [b"next", b"other"]
+        assert set(seen(cluster)) == {b"next", b"other"}
 
     run_version(version, app, topics={"t": 2})
 
