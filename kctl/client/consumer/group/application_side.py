@@ -121,6 +121,8 @@ class GroupSide:
         """Removed partitions of the current calls of the listener."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
+        self._is_polling = False
+        """Whether a poll is in progress, except while it calls the listener."""
         self._session_until_ms = 0
         """End of the session: from then on no records are returned until the group confirms the membership."""
         self._auto_commit_id: int | None = None
@@ -150,6 +152,8 @@ class GroupSide:
         self._mailbox.post(wanted)
         self.subscribed = wanted
         self._mailbox.leaves_when_dropped = self._config.group_instance_id is None
+        if self._is_polling:
+            self.poll_began()
 
     def unsubscribe(self) -> None:
         if self.subscribed is None:
@@ -161,7 +165,7 @@ class GroupSide:
             raise error
 
     def _leave(self) -> None:
-        self._mailbox.post(Unsubscribe())
+        self._mailbox.post_all([PollEnded(self._clock.start_ms()), Unsubscribe()])
         self._told.clear()
         self.subscribed = None
         self.metadata = self.metadata._replace(generation=-1, member_id="")
@@ -197,6 +201,7 @@ class GroupSide:
 
     def poll_began(self) -> None:
         """Report the start of a poll. Without partitions, report it immediately, because the group may wait."""
+        self._is_polling = True
         if self.subscribed is None:
             return
         if self._subscription.assignment:
@@ -205,6 +210,7 @@ class GroupSide:
             self._mailbox.post(PollBegan())
 
     def poll_ended(self) -> None:
+        self._is_polling = False
         if self.subscribed is not None:
             self._mailbox.post_until_wait(PollEnded(self._clock.start_ms()))
 
@@ -239,6 +245,7 @@ class GroupSide:
             if self._update is not update:  # the listener has unsubscribed
                 break
             update.steps.popleft()
+        self.poll_began()
         if self._changes and self._changes[0] is change:
             self._changes.popleft()
             self.rebalances += change.is_complete
@@ -262,7 +269,7 @@ class GroupSide:
         steps.append(lambda: self._set_has_share(change.is_complete))
         if change.is_complete:
             steps.append(lambda: _call(listener.on_partitions_assigned, added, errors))
-        steps.append(lambda: self._mailbox.post_all([ChangeApplied(change.number), PollBegan()]))
+        steps.append(lambda: self._mailbox.post(ChangeApplied(change.number)))
         return update
 
     def _tell(self, method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:

@@ -81,6 +81,7 @@ class GroupCoordinatorClient:
         self._unheard: dict[int, CommitAsync] = {}
         """Unfinished commits without a callback, such as automatic ones."""
         self._term = 0
+        self._is_polled = False
         self.membership: Membership
         if config.group_protocol == "consumer":
             self.membership = ConsumerMembership(config, coordinator, client, rng, entropy, self._report)
@@ -96,8 +97,8 @@ class GroupCoordinatorClient:
             Subscribe: lambda event: self.commits.after_pending(lambda: self._subscribe(event)),
             Unsubscribe: lambda _: self._before_release(membership.held, self._leave),
             ChangeApplied: self._applied,
-            PollBegan: lambda _: membership.poll_began(),
-            PollEnded: lambda event: membership.poll_ended(event.at_ms),
+            PollBegan: self._poll_began,
+            PollEnded: self._poll_ended,
             Rejoin: lambda event: membership.rejoin(event.reason),
             CommitAsync: self._commit,
         }
@@ -132,6 +133,16 @@ class GroupCoordinatorClient:
     def _subscribe(self, event: Subscribe) -> None:
         self._term = event.term
         self.membership.subscribe(event)
+        if self._is_polled:  # the poll began while the subscription waited for commits
+            self.membership.poll_began()
+
+    def _poll_began(self, _: PollBegan) -> None:
+        self._is_polled = True
+        self.membership.poll_began()
+
+    def _poll_ended(self, event: PollEnded) -> None:
+        self._is_polled = False
+        self.membership.poll_ended(event.at_ms)
 
     def _report(self, event: Report) -> None:
         if isinstance(event, MemberChanged):
