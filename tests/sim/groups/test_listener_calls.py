@@ -1,12 +1,14 @@
 """Listener calls for revoked partitions, and for partitions that were lost without the application's notice."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 
 import pytest
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
+from kctl.client.consumer.group.events import AssignmentChanged
 from kctl.client.errors import IllegalStateError
 from kctl.client.events import MembershipLost
 from tests.sim.kit.groups import GROUP, GroupCluster, Noting
@@ -184,3 +186,38 @@ def test_listener_that_ends_the_consumer_in_a_rebalance_is_called_once_for_each_
             cluster.hub.sleep_ms(20)
 
         cluster.play(first, second)
+
+
+@pytest.mark.parametrize("inner", END)
+def test_listener_that_ends_the_consumer_after_a_loss_of_the_same_change_is_called_once_for_each_partition(
+    inner: str,
+) -> None:
+    with Hub(seed=64) as hub:
+        cluster = GroupCluster(hub, topics={"t": 1, "u": 1})
+
+        def body() -> None:
+            consumer = cluster.consumer(group_id=GROUP, **KIP_848)
+            calls: list[tuple[str, list[str]]] = []
+
+            class EndingLast(Ending):
+                def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+                    calls.append(("lost", [tp.topic for tp in topic_partitions]))
+
+                def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+                    calls.append(("revoked", [tp.topic for tp in topic_partitions]))
+                    END[inner](consumer)
+
+            cluster.journal.consumers["a"] = consumer
+            consumer.subscribe(["t", "u"], EndingLast(cluster, consumer, inner))
+            while len(consumer.assignment) < 2:
+                consumer.poll(1)
+            group = consumer._side.group
+            assert group is not None
+            recreated = {"t": b"another" + bytes(9)}
+            group._on_change(AssignmentChanged(99, (), topic_ids=recreated, term=group._term))
+            with pytest.raises(IllegalStateError) if inner == "close" else nullcontext():
+                consumer.poll(1)
+            assert calls == [("lost", ["t"]), ("revoked", ["u"])]
+            consumer.close()
+
+        cluster.play(body)

@@ -118,7 +118,7 @@ class GroupSide:
         self._update: AssignmentUpdate | None = None
         """First change, while it is applied; None after everything was released."""
         self._told: set[TopicPartition] = set()
-        """Removed partitions of the current calls of the listener."""
+        """Removed partitions with which the listener was called, until they are dropped."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
         self._is_polling = False
@@ -166,14 +166,13 @@ class GroupSide:
 
     def _leave(self) -> None:
         self._mailbox.post_all([PollEnded(self._clock.start_ms()), Unsubscribe()])
-        self._told.clear()
         self.subscribed = None
         self.metadata = self.metadata._replace(generation=-1, member_id="")
         self._mailbox.leaves_when_dropped = False
         self._failure = None
 
     def release_all(self) -> BaseException | None:
-        """Commit and drop all partitions. Call the listener, except for partitions of a current call.
+        """Commit and drop all partitions. Call the listener, except for partitions of earlier calls.
 
         Returns: the exception of the listener.
         """
@@ -277,8 +276,9 @@ class GroupSide:
         try:
             self._told.update(partitions)
             _call(method, partitions, errors)
-        finally:  # Ctrl-C may end this call before the listener's: the next close calls it
+        except BaseException:  # Ctrl-C came before the listener's call: the next close calls it
             self._told.difference_update(partitions)
+            raise
 
     def _set_has_share(self, has_share: bool) -> None:
         self._has_share = has_share
@@ -293,6 +293,7 @@ class GroupSide:
         self.topic_ids = topic_ids
         for tp in self._subscription.assign(owned, topic_ids, is_rebalance=is_rebalance):
             self._data.drop(tp)
+        self._told.clear()
 
     # --- commits ----------------------------------------------------------------------------------------------------
 
