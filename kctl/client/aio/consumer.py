@@ -103,6 +103,8 @@ class _ListenerCalls:
                 return
             self._topic_partitions, self._waiting = partitions, self._one_user.user
             task = self._task = asyncio.create_task(self._as_user(result))
+        elif self.is_caller:
+            return
         try:
             await_in_bridge(asyncio.wait({task}))
         except BaseException as error:
@@ -125,7 +127,8 @@ class _ListenerCalls:
 
     def cancel(self, left: asyncio.Task[None]) -> None:
         """Cancel a call that is left running, without waiting for its end. The consumer then accepts other tasks."""
-        left.cancel()
+        if not left.cancel():
+            return  # it has ended
         self._task = None
         if self._one_user.user is left:
             self._one_user.user = None

@@ -1,12 +1,15 @@
 """Coroutines of a rebalance listener whose poll is cancelled: they run once and to their end."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
 from kctl.client import TopicPartition
 from kctl.client.aio import AsyncConsumer, AsyncRebalanceListener
+from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer import ConsumerRecord
 from kctl.client.errors import IllegalStateError
 from tests.sim.aio.scene import AioCluster, play
@@ -192,5 +195,121 @@ def test_cancelled_close_after_a_cancelled_poll_closes() -> None:
                 await consumer.close()
         assert (await consumer.close()).left_group
         assert listener.calls == ["assigned", "assigned cancelled", "revoked", "revoked ends"]
+
+    play(body)
+
+
+class Numbering(Slow):
+    """Notes the partitions of each call. In a revocation, it may call the consumer and raise an exception."""
+
+    def __init__(self, consumer: AsyncConsumer) -> None:
+        super().__init__(consumer, 0)
+        self.removed: list[tuple[str, list[int]]] = []
+        self.then: Callable[[], Awaitable[object]] = partial(asyncio.sleep, 0)
+
+    async def on_partitions_assigned(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        await self._wait("assigned")
+
+    async def on_partitions_revoked(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self.removed.append(("revoked", [tp.partition for tp in topic_partitions]))
+        await self._wait("revoked")
+        then, self.then = self.then, partial(asyncio.sleep, 0)
+        await then()
+
+    async def on_partitions_lost(self, topic_partitions: Sequence[TopicPartition]) -> None:
+        self.removed.append(("lost", [tp.partition for tp in topic_partitions]))
+
+
+END: dict[str, Callable[[AsyncConsumer], Awaitable[object]]] = {
+    "close": AsyncConsumer.close,
+    "unsubscribe": AsyncConsumer.unsubscribe,
+}
+REMOVED = {
+    "cooperative-sticky": [("revoked", [2]), ("revoked", [0, 1])],
+    "range": [("revoked", [0, 1, 2])],
+}
+
+
+@asynccontextmanager
+async def revocation(cluster: AioCluster, strategy: str) -> AsyncIterator[Numbering]:
+    """Yield the listener of a member whose poll was cancelled in a revocation."""
+    properties = {"enable_auto_commit": False, "partition_assignment_strategy": strategy}
+    first, second = cluster.async_consumer(**properties), cluster.async_consumer(**properties)
+    listener = Numbering(first)
+    first.subscribe(["t"], listener)
+    await until(listener, "assigned ends")
+    listener.seconds = 3
+    second.subscribe(["t"])
+    joining = asyncio.create_task(second.poll(30))
+    await until(listener, "revoked")
+    listener.seconds = 0
+    yield listener
+    await first.close()
+    joining.cancel()
+    await asyncio.wait({joining})
+    await second.close()
+
+
+@pytest.mark.parametrize("has_ended", [False, True])
+@pytest.mark.parametrize("end", END)
+@pytest.mark.parametrize("strategy", REMOVED)
+def test_end_after_a_revocation_of_a_cancelled_poll_calls_for_the_other_partitions(
+    strategy: str, end: str, has_ended: bool
+) -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with revocation(cluster, strategy) as listener:
+            if has_ended:
+                await asyncio.sleep(5)
+            await END[end](listener.consumer)
+            assert listener.removed == REMOVED[strategy]
+
+    play(body)
+
+
+@pytest.mark.parametrize("end", END)
+def test_end_after_a_revocation_of_a_cancelled_poll_raises_its_exception(end: str) -> None:
+    async def failing() -> None:
+        raise LookupError("database")
+
+    async def body(cluster: AioCluster) -> None:
+        async with revocation(cluster, "cooperative-sticky") as listener:
+            listener.then = failing
+            with pytest.raises(LookupError, match="database"):
+                await END[end](listener.consumer)
+            assert listener.removed == REMOVED["cooperative-sticky"]
+
+    play(body)
+
+
+def test_close_that_cancels_a_revocation_calls_for_its_partitions_again() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with revocation(cluster, "cooperative-sticky") as listener:
+            await listener.consumer.close(timeout=1)
+            assert listener.removed == [("revoked", [2]), *REMOVED["cooperative-sticky"]]
+
+    play(body)
+
+
+@pytest.mark.parametrize("end", END)
+@pytest.mark.parametrize("strategy", REMOVED)
+def test_revocation_of_a_cancelled_poll_that_ends_the_consumer_is_called_once_for_each_partition(
+    strategy: str, end: str
+) -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with revocation(cluster, strategy) as listener:
+            listener.then = partial(END[end], listener.consumer)
+            await asyncio.sleep(5)
+            assert listener.removed == REMOVED[strategy]
+
+    play(body)
+
+
+def test_loss_after_a_revocation_of_a_cancelled_poll_is_told_of_the_other_partitions() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with revocation(cluster, "cooperative-sticky") as listener:
+            cluster.sandbox.fail_requests("Heartbeat", ErrorCode.UNKNOWN_MEMBER_ID, times=10)
+            await asyncio.sleep(5)
+            await until(listener, "revoked ends")
+            assert listener.removed == [("revoked", [2]), ("lost", [0, 1])]
 
     play(body)

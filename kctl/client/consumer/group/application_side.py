@@ -119,6 +119,8 @@ class GroupSide:
         """First change, while it is applied; None after everything was released."""
         self._told: set[TopicPartition] = set()
         """Removed partitions with which the listener was called, until they are dropped."""
+        self._continuing: tuple[ListenerMethod, list[TopicPartition]] | None = None
+        """Call of the listener for removed partitions that continues after its poll."""
         self._failure: KafkaError | None = None
         self.callbacks = CommitCallbacks()
         self._is_polling = False
@@ -183,6 +185,7 @@ class GroupSide:
         if self.commits_itself:
             self._commit_positions(held)
         errors: list[BaseException] = []
+        self._finish_call(errors)
         untold = [tp for tp in held if tp not in self._told]
         if untold and self.subscribed is not None:
             is_lost = any(change.is_lost for change in self._changes)
@@ -252,12 +255,14 @@ class GroupSide:
             raise error
 
     def _update_for(self, change: AssignmentChanged) -> AssignmentUpdate:
-        lost = [tp for tp in self._subscription if change.is_lost or self._is_of_another_topic(tp, change)]
-        revoked = [tp for tp in self._subscription if tp not in change.owned and tp not in lost]
+        held = [tp for tp in self._subscription if tp not in self._told]  # told by a change that a loss has replaced
+        lost = [tp for tp in held if change.is_lost or self._is_of_another_topic(tp, change)]
+        revoked = [tp for tp in held if tp not in change.owned and tp not in lost]
         added = [tp for tp in change.owned if tp not in self._subscription or tp in lost]
         update = AssignmentUpdate(change, deque(), [])
         listener, errors, steps = self._listener, update.errors, update.steps
         steps.append(self.poll_ended)  # the listener's time counts for max.poll.interval.ms
+        steps.append(lambda: self._finish_call(errors))
         if lost:
             steps.append(lambda: self._tell(listener.on_partitions_lost, lost, errors))
         if revoked:
@@ -274,11 +279,20 @@ class GroupSide:
     def _tell(self, method: ListenerMethod, partitions: list[TopicPartition], errors: list[BaseException]) -> None:
         """Call the listener for removed partitions. The listener may end the subscription or close the consumer."""
         try:
+            self._continuing = None
             self._told.update(partitions)
             _call(method, partitions, errors)
+        except ListenerContinues:
+            self._continuing = method, partitions
+            raise
         except BaseException:  # Ctrl-C came before the listener's call: the next close calls it
             self._told.difference_update(partitions)
             raise
+
+    def _finish_call(self, errors: list[BaseException]) -> None:
+        """Wait for the end of a call that continued after its poll. If it was canceled, repeat it."""
+        if self._continuing is not None:
+            self._tell(*self._continuing, errors)
 
     def _set_has_share(self, has_share: bool) -> None:
         self._has_share = has_share
