@@ -43,6 +43,8 @@ LOOPED = 0.15
 INTERRUPTED = 0.05
 """The part of polls that Ctrl-C may end, and at which boundary at most."""
 MOST_BOUNDARIES = 150
+JOINS_WITHIN_MS = 100
+"""Time of a poll after which its member must be joining the group."""
 
 
 class Written(NamedTuple):
@@ -176,6 +178,7 @@ class Life:
         )
 
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
+        began_ms = self.world.hub.now_ms
         polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
         if polled is None:  # an error that may repeat immediately
             self.world.hub.sleep_ms(self.rng.choice([1, 1, 20, 200]))
@@ -191,8 +194,17 @@ class Life:
             ready = [tp for tp, why in self.consumer.waiting_for().items() if why.kind is WaitKind.DELIVERABLE]
             if ready and not self.world.hub.stalled_until_us(self.plan.name):
                 self.world.history.event(self.proc, "slept", ready)
+        if polled == [] and self.world.hub.now_ms - began_ms >= JOINS_WITHIN_MS and self._is_outside():
+            self.world.history.event(self.proc, "outside", timeout_ms)
         self._look_around()
         return records
+
+    def _is_outside(self) -> bool:
+        """Return whether the member is not joining its group, and no poll will raise the reason."""
+        group, why = self.consumer._side.group, self.consumer.waiting_for_group()
+        if why is None or self.is_fenced or self.world.hub.stalled_until_us(self.plan.name):
+            return False
+        return why.kind is WaitKind.OUTSIDE and group is not None and group._failure is None
 
     def _look_around(self) -> None:
         self.owned = self.consumer.assignment

@@ -1,4 +1,4 @@
-"""Rules G1 to G10: ownership of partitions, and stability of groups.
+"""Rules G1 to G11: ownership of partitions, and stability of groups.
 
 | id | rule |
 |---|---|
@@ -12,6 +12,7 @@
 | G8 fenced | after a commit_sync rejected with an unknown member, its partitions return no records |
 | G9 session-over | no record is returned by a member whose session is over by the clock of its process |
 | G10 lost-in-vain | a member that polls in time loses no partitions if nothing is wrong but that responses are late |
+| G11 outside | a member that polls is in the group, or joins it in that poll |
 """
 
 from collections.abc import Iterator
@@ -78,6 +79,8 @@ class GroupRules:
             yield from self._change(entry, facts)
         elif entry.what == "member":
             yield from self._member(entry)
+        elif entry.what == "outside":
+            yield broken("G11 outside", entry, f"a poll of {entry.value} ms did not join the group")
         elif entry.what == "bounce":
             self._bounced = entry.value
 

@@ -80,6 +80,7 @@ def test_correct_history_breaks_no_rule() -> None:
         ("R7", [(5, CLUSTER, "event", "stuck", "100000 steps")]),
         ("R8", [(5, CLUSTER, "event", "dial", ["c1", "10.0.0.1"])] * 31),
         ("R9", [(5, PROC, "event", "protocol-error", "correlation id 5, and 4 was asked")]),
+        ("G11", [(5, PROC, "event", "outside", 500)]),
         ("G9", [(5, PROC, "event", "after-session", 3)]),
         ("R13", [(5, CLUSTER, "event", "no-progress", ["c1", 1])] * 31),
         ("R14", [(5, CLUSTER, "event", "join-refused", ["c1", "UNSUPPORTED_ASSIGNOR"])] * 9),
