@@ -90,6 +90,14 @@ def is_acceptance(event: ResponseReceived) -> bool:
     return event.target.node_id >= 0 and event.api not in HANDSHAKE
 
 
+def is_outside(life: "Life") -> bool:
+    """Return whether a member is not joining its group, and no poll will raise the reason."""
+    group, why = life.consumer._side.group, life.consumer.waiting_for_group()
+    if why is None or life.is_fenced or life.world.hub.stalled_until_us(life.plan.name):
+        return False
+    return why.kind is WaitKind.OUTSIDE and group is not None and group._failure is None
+
+
 class Life:
     """One consumer, from its making to its end."""
 
@@ -194,22 +202,14 @@ class Life:
             ready = [tp for tp, why in self.consumer.waiting_for().items() if why.kind is WaitKind.DELIVERABLE]
             if ready and not self.world.hub.stalled_until_us(self.plan.name):
                 self.world.history.event(self.proc, "slept", ready)
-        if polled == [] and self.world.hub.now_ms - began_ms >= JOINS_WITHIN_MS and self._is_outside():
+        if polled == [] and self.world.hub.now_ms - began_ms >= JOINS_WITHIN_MS and is_outside(self):
             self.world.history.event(self.proc, "outside", timeout_ms)
         self._look_around()
         return records
 
-    def _is_outside(self) -> bool:
-        """Return whether the member is not joining its group, and no poll will raise the reason."""
-        group, why = self.consumer._side.group, self.consumer.waiting_for_group()
-        if why is None or self.is_fenced or self.world.hub.stalled_until_us(self.plan.name):
-            return False
-        return why.kind is WaitKind.OUTSIDE and group is not None and group._failure is None
-
     def _look_around(self) -> None:
         self.owned = self.consumer.assignment
-        for tp in [tp for tp in self.next if tp not in self.owned]:
-            del self.next[tp]
+        self.next = {tp: offset for tp, offset in self.next.items() if tp in self.owned}
 
     def _polled(self, timeout_ms: int) -> list[ConsumerRecord]:
         is_chosen = self.world.phase is Phase.CHAOS and self.manners.random() < INTERRUPTED

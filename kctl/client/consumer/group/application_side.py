@@ -255,7 +255,7 @@ class GroupSide:
             raise error
 
     def _update_for(self, change: AssignmentChanged) -> AssignmentUpdate:
-        held = [tp for tp in self._subscription if tp not in self._told]  # told by a change that a loss has replaced
+        held = [tp for tp in self._subscription if tp not in self._told]  # not of a change that a loss replaced
         lost = [tp for tp in held if change.is_lost or self._is_of_another_topic(tp, change)]
         revoked = [tp for tp in held if tp not in change.owned and tp not in lost]
         added = [tp for tp in change.owned if tp not in self._subscription or tp in lost]
