@@ -20,7 +20,15 @@ from kctl.client.aio.turns import after, ends_in_time
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, OnPoll, RebalanceListener, WaitKind, WaitReason
+from kctl.client.consumer import (
+    Consumer,
+    ConsumerRecord,
+    GroupMetadata,
+    OnPoll,
+    RebalanceListener,
+    WaitKind,
+    WaitReason,
+)
 from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
