@@ -27,6 +27,15 @@ from kctl.client.loop import at_exit
 from kctl.client.loop.close import CloseRequest, CloseResult
 from tests.sim.chaos.chaos_cluster import Phase
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
+from tests.sim.chaos.on_event_loop import (
+    CANCELLED,
+    CANCELLED_AFTER_MS,
+    SLOW_MS,
+    Interrupt,
+    SlowListener,
+    cancelled,
+    loop_consumer,
+)
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.interrupts import Interrupted
 from tests.sim.virtual import sim_runtime
@@ -43,6 +52,10 @@ LOOPED = 0.15
 INTERRUPTED = 0.05
 """The part of polls that Ctrl-C may end, and at which boundary at most."""
 MOST_BOUNDARIES = 150
+MAY_BE_CANCELLED = (
+    "poll", "next", "position", "commit_sync", "committed", "end_offsets", "beginning_offsets", "offsets_for_times",
+    "list_topics", "partitions_for",
+)  # fmt: skip
 
 
 class Written(NamedTuple):
@@ -59,10 +72,6 @@ def value_of(record: ConsumerRecord) -> Written:
     """Return what a record says of itself."""
     topic, *numbers = (record.value or b"/-1/-1/-1/-1").decode().split("/")
     return Written(topic, *map(int, numbers))
-
-
-class Interrupt(KafkaError):
-    """The call was ended by a KeyboardInterrupt."""
 
 
 class Listener(RebalanceListener):
@@ -106,12 +115,15 @@ class Life:
         self.owned: list[TopicPartition] = []
         """The assignment after the last poll."""
         self._is_accepted = False
+        self._slow_until_ms = 0
+        """End of the last call of the listener that takes time."""
         self.is_fenced = False
         """The group has another member under its group.instance.id: its process has to be started again."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
-        self.consumer = Consumer(properties, runtime, events=self._on_network_event)
+        make = loop_consumer if world.plan.is_aio else Consumer
+        self.consumer = make(properties, runtime, events=self._on_network_event)
         self.generation = -1
         """Last generation that the network thread reported; -1 after a loss."""
         handlers = self.consumer._side._handlers
@@ -149,7 +161,7 @@ class Life:
         before_ms = hub.now_ms
         stalled_ms = max(0, hub.stalled_until_us(self.plan.name) // 1000 - before_ms)
         try:
-            result = call()
+            result = self._may_be_cancelled(what, call)
         except KafkaError as error:
             self.is_fenced = self.is_fenced or isinstance(error, FencedInstanceIdError)
             reported: dict[str, Any] = {"text": str(error)[:300]}
@@ -163,11 +175,17 @@ class Life:
         self._ended("ok", what, result if outcome is None else outcome(result), timeout_ms, None, stalled_ms)
         return result
 
+    def _may_be_cancelled(self, what: str, call: Callable[[], T]) -> T:
+        world = self.world
+        if not world.plan.is_aio or world.phase is not Phase.CHAOS or what not in MAY_BE_CANCELLED:
+            return call()
+        return cancelled(call, self.manners.choice(CANCELLED_AFTER_MS)) if self.manners.random() < CANCELLED else call()
+
     def _ended(
         self, kind: str, what: str, value: Any, timeout_ms: int | None, error: KafkaError | None, stalled_ms: int
     ) -> None:
         hub = self.world.hub
-        until_ms = hub.stalled_until_us(self.plan.name) // 1000
+        until_ms = max(hub.stalled_until_us(self.plan.name) // 1000, self._slow_until_ms)
         is_stalled = bool(stalled_ms) or until_ms > 0
         name = "" if error is None else type(error).__name__
         self.world.coverage.called(what, name or "ok")
@@ -178,7 +196,7 @@ class Life:
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
         if polled is None:  # an error that may repeat immediately
-            self.world.hub.sleep_ms(self.rng.choice([1, 1, 20, 200]))
+            self.world.sleep_ms(self.rng.choice([1, 1, 20, 200]))
         records = polled or []
         for record in records:
             self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
@@ -201,7 +219,9 @@ class Life:
 
     def _polled(self, timeout_ms: int) -> list[ConsumerRecord]:
         is_chosen = self.world.phase is Phase.CHAOS and self.manners.random() < INTERRUPTED
-        if not is_chosen or sys.gettrace() is not None:  # one at a time: all actors share the trace function
+        if (
+            not is_chosen or self.world.plan.is_aio or sys.gettrace() is not None
+        ):  # one at a time: all actors share the trace function
             return self.consumer.poll(timeout_ms / 1000)
         interrupted = Interrupted(self.manners.randint(1, MOST_BOUNDARIES))
         if interrupted(lambda: self.consumer.poll(timeout_ms / 1000)):
@@ -259,7 +279,17 @@ class Life:
         topics: Any = list(self.topics)
         if self.plan.pattern:
             topics = re.compile("[tu]") if len(self.topics) > 1 else re.compile("t")
-        self.call("subscribe", lambda: self.consumer.subscribe(topics, Listener(self)), value=list(self.topics))
+        listener: Any = Listener(self)
+        if self.world.plan.is_aio:
+            listener = SlowListener(listener, self._slow_ms)
+        self.call("subscribe", lambda: self.consumer.subscribe(topics, listener), value=list(self.topics))
+
+    def _slow_ms(self) -> int:
+        """Draw the time of a call of the listener, which may delay the end of a call beyond its deadline."""
+        ms = self.manners.choice(SLOW_MS) if self.world.phase is Phase.CHAOS else 0
+        if ms:
+            self._slow_until_ms = self.world.hub.now_ms + ms
+        return ms
 
     def assign(self) -> None:
         topics = self.topics
@@ -291,7 +321,7 @@ class Life:
             else:
                 self.poll(timeout_ms)
             if timeout_ms == 0:
-                self.world.hub.sleep_ms(self.rng.randint(1, 100))
+                self.world.sleep_ms(self.rng.randint(1, 100))
             return
         actions: list[tuple[int, Callable[[], None]]] = [
             (20, self._sleep),
@@ -315,9 +345,9 @@ class Life:
     def _sleep(self) -> None:
         """Work on the records; rarely for longer than max.poll.interval.ms."""
         if self.rng.random() < 0.03:
-            self.world.hub.sleep_ms(self.rng.randint(1000, 30_000))
+            self.world.sleep_ms(self.rng.randint(1000, 30_000))
         else:
-            self.world.hub.sleep_ms(self.rng.randint(1, 300))
+            self.world.sleep_ms(self.rng.randint(1, 300))
 
     def _some(self) -> TopicPartition | None:
         owned = self.consumer.assignment
@@ -432,7 +462,7 @@ class Life:
     def _unsubscribe(self) -> None:
         self.call("unsubscribe", self.consumer.unsubscribe)
         self.next.clear()
-        self.world.hub.sleep_ms(self.rng.randint(1, 2000))
+        self.world.sleep_ms(self.rng.randint(1, 2000))
         self.subscribe()
 
     def _assign_otherwise(self) -> None:
