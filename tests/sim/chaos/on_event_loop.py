@@ -34,7 +34,7 @@ class Interrupt(KafkaError):
     """The call was ended by a KeyboardInterrupt or a cancellation."""
 
 
-def application(world: ChaosCluster, name: str, body: Callable[[], object]) -> Callable[[], object]:
+def application(world: ChaosCluster, name: str, body: Callable[[], None]) -> Callable[[], None]:
     """Return the body of an application, which runs on an event loop if the plan says so."""
     if not world.plan.is_aio:
         return body
@@ -102,7 +102,8 @@ class _LoopProducer(_OnEventLoop):
     def send(self, *args: Any) -> SendFuture:
         *content, callback = args
         assert callback is None  # is not called on the event loop
-        return _awaited(self.aio.enqueue, *content)
+        future: SendFuture = _awaited(self.aio.enqueue, *content)
+        return future
 
 
 def loop_consumer(properties: Mapping[str, object], runtime: Runtime, *, events: EventSink) -> Consumer:
