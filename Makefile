@@ -116,13 +116,17 @@ sim-hostile: $(READY)
 sim-calls: $(READY)
 	$(PYTEST) $(addprefix --ignore=,$(SIM_CHAOS) $(SIM_HOSTILE)) tests/sim
 
-sim-seeds: $(READY)  ## seeds of the simulation: the first 80 of consumers and 24 of producers; 12 and 4 in `make test`
-	$(BIN)/python -m tests.sim run --seeds 0:$(if $(filter test,$(SCOPE)),12,80) --jobs 2
-	$(BIN)/python -m tests.sim run --producer --seeds 0:$(if $(filter test,$(SCOPE)),4,24) --jobs 2
+sim-seeds: $(READY)  ## seeds of the simulation: 80 of consumers and 24 of producers, a quarter for asyncio; 12 and 4 in `make test`
+	$(BIN)/python -m tests.sim run --seeds 0:$(if $(filter test,$(SCOPE)),9,60) --jobs 2
+	$(BIN)/python -m tests.sim run --producer --seeds 0:$(if $(filter test,$(SCOPE)),3,18) --jobs 2
+	$(BIN)/python -m tests.sim run --aio --seeds 0:$(if $(filter test,$(SCOPE)),3,20) --jobs 2
+	$(BIN)/python -m tests.sim run --aio --producer --seeds 0:$(if $(filter test,$(SCOPE)),1,6) --jobs 2
 
-sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried
+sim-fresh: $(READY)  ## 80 seeds of the simulation that no commit before has tried, and 20 of clients for asyncio
 	$(BIN)/python -m tests.sim run --fresh 80 --jobs 2
 	$(BIN)/python -m tests.sim run --producer --fresh 80 --jobs 2
+	$(BIN)/python -m tests.sim run --aio --fresh 20 --jobs 2
+	$(BIN)/python -m tests.sim run --aio --producer --fresh 20 --jobs 2
 
 sim-long: $(READY)  ## 1,000 seeds, what they met, an hour of one group, Ctrl-C at each boundary, 200 healthy clusters
 	$(BIN)/python -m tests.sim run --corpus --seeds 0:1000 --jobs 2 --coverage

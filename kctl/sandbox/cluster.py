@@ -26,6 +26,7 @@ from kctl.sandbox.reassignments import Reassignments
 from kctl.sandbox.replication import Replication
 from kctl.sandbox.runtime import Scheduler
 from kctl.sandbox.settings import ClusterSettings, InvalidSetting, topic_settings
+from kctl.sandbox.share_sessions import ShareSessions
 from kctl.sandbox.telemetry import Telemetry
 from kctl.sandbox.transactions.coordinator import Transactions
 from kctl.sandbox.uuids import stable_uuid
@@ -45,7 +46,18 @@ class TopicRefused(Exception):
 class ClusterNode:
     """A broker, and the state of its clients."""
 
-    __slots__ = ("faults", "fetch_sessions", "host", "node_id", "port", "quotas", "rack", "state", "telemetry")
+    __slots__ = (
+        "faults",
+        "fetch_sessions",
+        "host",
+        "node_id",
+        "port",
+        "quotas",
+        "rack",
+        "share_sessions",
+        "state",
+        "telemetry",
+    )
 
     def __init__(
         self, node_id: int, host: str, port: int, rack: str | None = None, fetch_session_slots: int = 1_000
@@ -56,6 +68,7 @@ class ClusterNode:
         self.rack = rack
         self.faults = NodeFaults()
         self.fetch_sessions = FetchSessions(node_id, fetch_session_slots)
+        self.share_sessions = ShareSessions()
         self.telemetry = Telemetry(node_id)
         self.quotas = Quotas()
         self.state = NodeState()

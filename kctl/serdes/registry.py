@@ -8,6 +8,7 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 from uuid import UUID
@@ -248,21 +249,17 @@ class SchemaRegistry:
     def _token(self, timer: Timer) -> str:
         from kctl.client.network.renewed import Renewal  # deferred import: for this login only
 
+        def now_ms() -> int:
+            timer.update()
+            return timer.now_ms
+
         renewal: Renewal[AccessToken] = self._renewal or Renewal()
-        timer.update()
-        asked_at_ms = timer.now_ms
-        if renewal.is_due(asked_at_ms):
-            half = timer.sub(timer.remaining_ms // 2)  # leaves time for the request
-            try:
-                found = self._fetch_token(half if renewal.is_valid(asked_at_ms) else timer)
-            except KafkaError as error:
-                timer.update()
-                renewal.failed(error, timer.now_ms)
-                if not renewal.is_valid(timer.now_ms):
-                    raise
-            else:
-                timer.update()
-                renewal.succeeded(found, asked_at_ms, timer.now_ms)
+        if renewal.is_due(now_ms()):
+            is_valid = renewal.is_valid(timer.now_ms)
+            limit = timer.sub(timer.remaining_ms // 2) if is_valid else timer  # leaves time for the request
+            renewal.renew(partial(self._fetch_token, limit), now_ms, KafkaError)
+            if renewal.error is not None and not renewal.is_valid(now_ms()):
+                raise renewal.error
         self._renewal = renewal
         assert renewal.found is not None
         return renewal.found.value

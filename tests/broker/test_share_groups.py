@@ -1,4 +1,6 @@
-"""Share and streams groups on Kafka 4.3: kctl and Java's tools see the same, and what one sets the other reads."""
+"""Share and streams groups on Kafka 4.3 and the sandbox: kctl and Java's tools see the same, and what one sets the
+other reads.
+"""
 
 import json
 import subprocess
@@ -10,9 +12,12 @@ import pytest
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.admin import Admin
 from kctl.client.producer import Producer
+from kctl.testing import KafkaSandbox
 from tests.cli.processes import Ended, kctl
 from tests.support.bounds import bound
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.requirements import have
+from tests.support.kafka.sandbox_cluster import SandboxCluster
 from tests.support.kafka.toolchain import java_command
 from tests.support.kafka.waiting import wait_until
 from tests.support.share_members import share_heartbeat, streams_heartbeat
@@ -23,9 +28,13 @@ CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 WAIT_MS = bound(30_000)
 
 
-@pytest.fixture
-def kafka(kafka_newest: KafkaCluster) -> KafkaCluster:
-    return kafka_newest
+@pytest.fixture(params=["kafka", "sandbox"])
+def kafka(request: pytest.FixtureRequest) -> Iterator[KafkaCluster]:
+    if request.param == "kafka":
+        yield request.getfixturevalue("kafka_newest")
+        return
+    with KafkaSandbox(brokers=1) as sandbox:
+        yield have(lambda: SandboxCluster(sandbox))
 
 
 @pytest.fixture

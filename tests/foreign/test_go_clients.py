@@ -66,7 +66,6 @@ KGO = Suite(
     ("./pkg/kgo",),
     3,
     lambda bootstrap: {"KGO_SEEDS": bootstrap, "KGO_TEST_RF": "1", "KGO_TEST_RECORDS": "20000"},
-    lacks="Share",  # share groups hand out no records there
 )
 
 

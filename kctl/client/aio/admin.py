@@ -9,9 +9,9 @@ from typing import Self, TypeVar
 from kctl.client.admin import Admin
 from kctl.client.aio.bridge import awaited, run
 from kctl.client.aio.surroundings import async_runtime
-from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
+from kctl.client.aio.turns import after
 from kctl.client.config import AdminConfig
-from kctl.client.errors import ApiTimeout, ConcurrentModificationError
+from kctl.client.errors import ConcurrentModificationError
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.loop.close import CloseResult
 from kctl.client.runtime import Runtime
@@ -48,28 +48,15 @@ class AsyncAdmin:
                 raise ConcurrentModificationError("a call of another event loop uses this admin client")
             self._turns, self._loop = asyncio.Lock(), loop
         if isinstance(call, partial):
-            call = await self._take_turn(self._turns, call)
+            waiting_for = f"{call.func.__name__}(): waiting for other calls of this admin client"
+            default_ms = self._client.config.default_api_timeout_ms
+            call = await after(self._turns.acquire, call, self._clock, default_ms, waiting_for)
         else:
             await self._turns.acquire()
         try:
             return await run(call)
         finally:
             self._turns.release()
-
-    async def _take_turn(self, turns: asyncio.Lock, call: "partial[R]") -> "partial[R]":
-        timeout_ms = to_timeout_ms(call.keywords.get("timeout"), self._client.config.default_api_timeout_ms)
-        timer = Timer(self._clock, timeout_ms)
-        try:
-            async with asyncio.timeout(None if timeout_ms >= FOREVER_MS else timeout_ms / 1000):
-                await turns.acquire()
-        except TimeoutError:
-            timer.update()
-            text = f"{call.func.__name__}(): waiting for other calls of this admin client"
-            raise ApiTimeout(text, timeout_ms=timeout_ms, elapsed_ms=timer.elapsed_ms) from None
-        timer.update()
-        if timer.elapsed_ms <= 0 or timeout_ms >= FOREVER_MS:
-            return call
-        return partial(call.func, *call.args, **{**call.keywords, "timeout": timer.remaining_ms / 1000})
 
     create_topics = awaited(Admin.create_topics)
     delete_topics = awaited(Admin.delete_topics)

@@ -16,10 +16,19 @@ from typing import ParamSpec, Self, TypeVar
 from kctl.client.aio.bridge import await_in_bridge, awaited, run
 from kctl.client.aio.driver import runs_here
 from kctl.client.aio.surroundings import async_runtime
-from kctl.client.clock import FOREVER_MS, Timer, to_timeout_ms
+from kctl.client.aio.turns import after, ends_in_time
+from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
-from kctl.client.consumer import Consumer, ConsumerRecord, GroupMetadata, OnPoll, RebalanceListener, WaitReason
+from kctl.client.consumer import (
+    Consumer,
+    ConsumerRecord,
+    GroupMetadata,
+    OnPoll,
+    RebalanceListener,
+    WaitKind,
+    WaitReason,
+)
 from kctl.client.consumer.close import DEFAULT_CLOSE_TIMEOUT_MS, OnClose
 from kctl.client.consumer.consumer import Timeout
 from kctl.client.consumer.fetch.manager import PREFETCH_BYTES
@@ -78,6 +87,7 @@ class _Awaiting(RebalanceListener):
 
 _CALL: ContextVar[asyncio.Task[None] | None] = ContextVar("_CALL", default=None)
 """Task of the listener's call in which the current code runs."""
+_LEFT = "waiting for the rebalance listener, which a canceled poll left running"
 
 
 class _ListenerCalls:
@@ -144,6 +154,11 @@ class _ListenerCalls:
         is_left = task is not None and not task.done() and self._waiting is None
         return task if is_left and not self.is_caller else None
 
+    async def left_ends(self) -> None:
+        """Wait for the end of the call that is left running."""
+        assert self._task is not None
+        await asyncio.wait({self._task})
+
 
 def _awaiting(callback: OnAsyncCommit) -> OnCommit:
     @wraps(callback)
@@ -178,9 +193,10 @@ class AsyncConsumer:
         self._side = self._client._side
         self._calls = _ListenerCalls(self._client)
 
-    async def _run(self, call: Callable[[], R]) -> R:
-        if (left := self._calls.left) is not None:
-            await asyncio.wait({left})
+    async def _run(self, call: "partial[R]") -> R:
+        if self._calls.left is not None:
+            clock, default_ms = self._client._clock, self._client._config.default_api_timeout_ms
+            call = await after(self._calls.left_ends, call, clock, default_ms, _LEFT)
         try:
             return await run(call)
         except ListenerContinues as interrupt:
@@ -239,6 +255,11 @@ class AsyncConsumer:
         await asyncio.sleep(0)
         if self._calls.is_caller:
             raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
+        if self._calls.left is not None:
+            timer = self._client._timer(timeout)
+            if not await ends_in_time(self._calls.left_ends, timer):
+                return None
+            timeout = timer.remaining_ms / 1000
         return await self._run(partial(self._client._poll, timeout))
 
     def _transaction_mark(self) -> tuple[int, int]:
@@ -298,7 +319,7 @@ class AsyncConsumer:
             return await self._run(partial(self._client.close, timeout, on_close))
         timer = Timer(self._client._clock, to_timeout_ms(timeout, DEFAULT_CLOSE_TIMEOUT_MS))
         try:
-            await asyncio.wait({left}, timeout=None if timer.timeout_ms == FOREVER_MS else timer.timeout_ms / 1000)
+            await ends_in_time(self._calls.left_ends, timer)
         finally:
             self._calls.cancel(left)
             await asyncio.sleep(0)  # until it is cancelled, before the next call of the listener
@@ -391,7 +412,12 @@ class AsyncConsumer:
         return self._now(self._client.waiting_for)
 
     def waiting_for_group(self) -> WaitReason | None:
-        """Return why the group has assigned no partitions yet, or None."""
+        """Return why the group has assigned no partitions yet, or None.
+
+        A listener that a cancelled poll left running is also a reason.
+        """
+        if self._calls.left is not None:
+            return WaitReason(WaitKind.JOINING, _LEFT)
         return self._now(self._client.waiting_for_group)
 
     def metrics(self) -> dict[str, float]:
@@ -424,8 +450,5 @@ class AsyncConsumer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close the consumer. After an exception, the last records returned count as not processed."""
-        if self._client._one_user.is_forked:
-            return
-        if kind is not None:
-            self._side.data.step_back()
-        await self.close()
+        if self._client._ends_block(kind):
+            await self.close()

@@ -5,7 +5,7 @@ One network thread sends, and wakes the event loop once for many results.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 
 from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run, timer_of_bridge
 from kctl.client.aio.surroundings import async_runtime
+from kctl.client.aio.turns import ends_in_time
 from kctl.client.awaiting import LoopWait
 from kctl.client.clock import Timer
 from kctl.client.config import ProducerConfig
@@ -155,11 +156,8 @@ class AsyncProducer:
         turn.calls += 1
         is_next = False
         try:
-            with suppress(TimeoutError):  # `send` raises MaxBlockTimeout with the reason
-                async with asyncio.timeout(timer.timeout_ms / 1000):
-                    is_next = await turn.lock.acquire()
-            timer.update()
-            return await run(send, timer)
+            is_next = await ends_in_time(turn.lock.acquire, timer)
+            return await run(send, timer)  # raises MaxBlockTimeout with the reason if the time is over
         finally:
             turn.calls -= 1
             if is_next:

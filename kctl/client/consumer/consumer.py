@@ -582,11 +582,16 @@ class Consumer(NotCopied):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Close; after an exception, the last returned records count as not processed."""
+        if self._ends_block(kind):
+            self.close()
+
+    def _ends_block(self, kind: type[BaseException] | None) -> bool:
+        """Prepare the close at the end of a `with` block, and return whether this process closes the consumer."""
         if self._one_user.is_forked:
-            return
+            return False
         if kind is not None:
             self._side.data.step_back()
-        self.close()
+        return True
 
     def _timer(self, timeout: Timeout) -> Timer:
         self._check_open()

@@ -66,6 +66,16 @@ class Renewal(Generic[T]):
         self.due_at_ms = max(asked_at_ms + int(lifetime_ms * REFRESH_PART), now_ms + LEAST_REFRESH_MS)
         self.found = found
 
+    def renew(self, fetch: Callable[[], T], now_ms: Callable[[], int], failure: type[Exception] = Exception) -> None:
+        """Fetch the next one. After an exception of type `failure`, keep the current one."""
+        asked_at_ms = now_ms()
+        try:
+            found = fetch()
+        except failure as e:
+            self.failed(e, now_ms())
+        else:
+            self.succeeded(found, asked_at_ms, now_ms())
+
     def failed(self, error: Exception, now_ms: int) -> None:
         self.error = error
         left_ms = self._expires_at_ms - now_ms
@@ -105,13 +115,7 @@ class Renewed(Generic[T]):
         with self._lock:
             if is_there():  # another thread has got it
                 return
-            asked_at_ms = self._clock.now_ms()
-            try:
-                found = self._fetch()
-            except Exception as e:  # noqa: BLE001 - of the application's callback, which may raise anything
-                self._renewal.failed(e, self._clock.now_ms())
-            else:
-                self._renewal.succeeded(found, asked_at_ms, self._clock.now_ms())
+            self._renewal.renew(self._fetch, self._clock.now_ms)  # the application's callback may raise anything
             self._ended += 1
 
     def refresh_with(self, resolver: Resolver) -> None:

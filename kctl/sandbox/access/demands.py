@@ -126,6 +126,10 @@ def _heartbeat(_: Call, request: Any) -> Iterable[Of]:
         yield Of(_T.TOPIC, _O.DESCRIBE, topic)
 
 
+def _share_reads(_: Call, request: Any) -> Iterable[Of]:
+    yield Of(_T.GROUP, _O.READ, request.group_id or "")
+
+
 def _streams_heartbeat(_: Call, request: Any) -> Iterable[Of]:
     yield Of(_T.GROUP, _O.READ, request.group_id)
     for topic in _topics_of_topology(request):
@@ -336,6 +340,8 @@ DEMANDS: dict[str, Demand] = {
     ),
     "DeleteGroups": Demand(items=(_names(_T.GROUP, _O.DELETE, "groups_names"),)),
     "ShareGroupHeartbeat": Demand(_heartbeat),
+    "ShareFetch": Demand(_share_reads),  # share_reads.py checks each partition: a session has more than the request
+    "ShareAcknowledge": Demand(_share_reads),
     "StreamsGroupHeartbeat": Demand(_streams_heartbeat),
     "ShareGroupDescribe": Demand(
         items=(_names(_T.GROUP, _O.DESCRIBE, "group_ids"),), censor=_see_topics_of_groups(_assigned_topics, _HIDDEN)

@@ -37,7 +37,7 @@ def _topic(
             answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             answer.error_message = "This server does not host this topic-partition."
         else:
-            group.start_offsets[ShareKey(topic.topic_id, part.partition_index)] = part.start_offset
+            group.set_start(ShareKey(topic.topic_id, part.partition_index), part.start_offset)
         parts.append(answer)
     topic_id = ZERO_UUID if topic is None else topic.topic_id
     return AlterShareGroupOffsetsResponseTopic(topic_name=asked.topic_name, topic_id=topic_id, partitions=parts)

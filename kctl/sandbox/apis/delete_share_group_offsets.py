@@ -29,8 +29,7 @@ def _topic(call: Call, group: ShareGroup, name: str) -> DeleteShareGroupOffsetsR
     if topic is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return DeleteShareGroupOffsetsResponseTopic(topic_name=name, error_code=code, error_message=code.text)
-    for key in [key for key in group.start_offsets if key.topic_id == topic.topic_id]:
-        del group.start_offsets[key]
+    group.forget(topic.topic_id)
     return DeleteShareGroupOffsetsResponseTopic(topic_name=name, topic_id=topic.topic_id)
 
 

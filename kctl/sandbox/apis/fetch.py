@@ -3,7 +3,6 @@
 Source: KIP-74 (limits), KIP-227 (sessions), KIP-516 (topic IDs), KIP-951 (leaders in errors).
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
@@ -17,10 +16,10 @@ from kctl.client.protocol.api.fetch import (
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.fetch_sessions import Answer, FetchContext, Wanted
+from kctl.sandbox.long_poll import LongPoll
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_read import Limits, missing, read, refused
 from kctl.sandbox.quotas import Quota
-from kctl.sandbox.runtime import Handle
 
 _NAMES_LEADERS_FROM = 16
 _OF_SESSIONS = (
@@ -57,7 +56,9 @@ def _answer(call: Call, request: FetchRequest) -> FetchResponse | None:
     look = _look(fetch)
     if look.is_enough or request.max_wait_ms <= 0 or not present:
         return _response(fetch, look)
-    _Waiting(fetch).start()
+    partitions = [call.cluster.partition(one.topic or "", one.asked.partition) for one in present]
+    logs = [partition.log for partition in partitions if partition is not None]
+    LongPoll(call, lambda is_last: _waited(fetch, is_last=is_last)).start(logs, request.max_wait_ms)
     return None
 
 
@@ -66,39 +67,9 @@ def _name_of(call: Call, topic_id: bytes) -> str | None:
     return None if topic is None else topic.name
 
 
-class _Waiting:
-    def __init__(self, fetch: _Asked) -> None:
-        self._fetch = fetch
-        self._stops: list[Callable[[], None]] = []
-        self._timer: Handle | None = None
-
-    def start(self) -> None:
-        call = self._fetch.call
-        call.on_abandoned = self._stop
-        self._timer = call.cluster.scheduler.call_later(self._fetch.request.max_wait_ms, self._expire)
-        for wanted in self._fetch.present:
-            partition = call.cluster.partition(wanted.topic or "", wanted.asked.partition)
-            if partition is not None:
-                self._stops.append(partition.log.watch(self._look))
-
-    def _look(self) -> None:
-        look = _look(self._fetch)
-        if look.is_enough:
-            self._end(look)
-
-    def _expire(self) -> None:
-        self._end(_look(self._fetch))
-
-    def _end(self, look: _Look) -> None:
-        self._stop()
-        self._fetch.call.answer(_response(self._fetch, look))
-
-    def _stop(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._stops.clear()
-        if self._timer is not None:
-            self._timer.cancel()
+def _waited(fetch: _Asked, *, is_last: bool) -> FetchResponse | None:
+    look = _look(fetch)
+    return _response(fetch, look) if is_last or look.is_enough else None
 
 
 def _absence(call: Call, wanted: Wanted) -> PartitionData:

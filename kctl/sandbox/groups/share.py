@@ -1,9 +1,9 @@
-"""Share group: its members and start offsets. Source: KIP-932.
+"""Share group: its members, start offsets, and records. Source: KIP-932.
 
-Members get all partitions of their topics. The sandbox delivers no records, so only admin requests change start
-offsets.
+Members get all partitions of their topics.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
@@ -16,6 +16,7 @@ from kctl.client.protocol.api.share_groups import (
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.offsets import Claim
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.share_partition import SharePartition
 from kctl.sandbox.groups.surroundings import Surroundings
 
 UNREAD = -1
@@ -43,6 +44,7 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
     def __init__(self, group_id: str, surroundings: Surroundings) -> None:
         super().__init__(group_id, surroundings)
         self.start_offsets: dict[ShareKey, int] = {}
+        self._parts: dict[ShareKey, SharePartition] = {}
 
     def heartbeat(self, request: ShareGroupHeartbeatRequest, client_id: str) -> ShareGroupHeartbeatResponse:
         if request.member_epoch == LEAVE:
@@ -79,6 +81,26 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
 
     def subscribed_topics(self) -> set[str]:
         return {name for member in self.members.values() for name in member.topic_names}
+
+    def part(self, key: ShareKey, make: Callable[[int], SharePartition]) -> SharePartition:
+        """Return the records of a partition.
+
+        Args: make: creates them from the start offset, which is UNREAD before the first fetch.
+        """
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = make(self.start_offsets.get(key, UNREAD))
+        return part
+
+    def set_start(self, key: ShareKey, start_offset: int) -> None:
+        """Set the start offset, and forget which records were acknowledged."""
+        self.start_offsets[key] = start_offset
+        self._parts.pop(key, None)
+
+    def forget(self, topic_id: bytes) -> None:
+        for key in [key for key in self.start_offsets if key.topic_id == topic_id]:
+            del self.start_offsets[key]
+            self._parts.pop(key, None)
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
         """Raise Refused, because share groups have no commits."""

@@ -11,7 +11,8 @@ from kctl.client import TopicPartition
 from kctl.client.aio import AsyncConsumer, AsyncRebalanceListener
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.consumer import ConsumerRecord
-from kctl.client.errors import IllegalStateError
+from kctl.client.errors import ApiTimeout, IllegalStateError
+from kctl.sandbox import Fault
 from tests.sim.aio.scene import AioCluster, play
 
 SLOW_S = 0.8
@@ -150,6 +151,48 @@ def test_calls_after_a_cancelled_poll_wait_for_the_listener() -> None:
             assert len(consumer.assignment) == 3
             await consumer.commit()
             assert listener.calls == ["assigned", "assigned ends"]
+
+    play(body)
+
+
+def test_calls_after_a_cancelled_poll_end_at_their_timeouts_while_the_listener_runs() -> None:
+    async def body(cluster: AioCluster) -> None:
+        reason = "waiting for the rebalance listener, which a canceled poll left running"
+        consumer = cluster.async_consumer(default_api_timeout_ms=4000)
+        listener = Silent(consumer, 1000)
+        consumer.subscribe(["t"], listener)
+        await until(listener, "assigned")
+        assert str(consumer.waiting_for_group()) == reason
+        before_ms = cluster.hub.now_ms
+        assert await consumer.poll(2) == []
+        assert cluster.hub.now_ms - before_ms == 2000
+        with pytest.raises(ApiTimeout, match=f"3s .*{reason}"):
+            await consumer.committed(consumer.assignment, 3)
+        assert cluster.hub.now_ms - before_ms == 5000
+        with pytest.raises(ApiTimeout, match=reason):
+            await consumer.unsubscribe()
+        assert cluster.hub.now_ms - before_ms == 9000
+        listener.seconds = 0
+        await consumer.close(1)
+        await asyncio.sleep(1)  # the network thread ends
+
+    play(body)
+
+
+def test_call_after_a_cancelled_poll_has_the_rest_of_its_timeout_when_the_listener_ends() -> None:
+    async def body(cluster: AioCluster) -> None:
+        async with cluster.async_consumer() as consumer:
+            listener = Silent(consumer)
+            consumer.subscribe(["t"], listener)
+            await until(listener, "assigned")
+            for node_id in (1, 2, 3):
+                cluster.sandbox.start_fault(node_id, Fault.FREEZE)
+            before_ms = cluster.hub.now_ms
+            with pytest.raises(ApiTimeout):
+                await consumer.committed(consumer.assignment, 2)
+            assert listener.calls == ["assigned", "assigned ends"]
+            assert cluster.hub.now_ms - before_ms == 2000
+            cluster.sandbox.heal()
 
     play(body)
 

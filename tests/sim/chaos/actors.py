@@ -8,6 +8,7 @@ nothing.
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import FencedInstanceIdError
@@ -27,6 +28,15 @@ from kctl.client.loop import at_exit
 from kctl.client.loop.close import CloseRequest, CloseResult
 from tests.sim.chaos.chaos_cluster import Phase
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
+from tests.sim.chaos.on_event_loop import (
+    CANCELLED,
+    CANCELLED_AFTER_MS,
+    SLOW_MS,
+    Interrupt,
+    SlowListener,
+    cancelled,
+    loop_consumer,
+)
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.interrupts import Interrupted
 from tests.sim.virtual import sim_runtime
@@ -45,6 +55,10 @@ INTERRUPTED = 0.05
 MOST_BOUNDARIES = 150
 JOINS_WITHIN_MS = 100
 """Time of a poll after which its member must be joining the group."""
+MAY_BE_CANCELLED = (
+    "poll", "next", "position", "commit_sync", "committed", "end_offsets", "beginning_offsets", "offsets_for_times",
+    "list_topics", "partitions_for",
+)  # fmt: skip
 
 
 class Written(NamedTuple):
@@ -61,10 +75,6 @@ def value_of(record: ConsumerRecord) -> Written:
     """Return what a record says of itself."""
     topic, *numbers = (record.value or b"/-1/-1/-1/-1").decode().split("/")
     return Written(topic, *map(int, numbers))
-
-
-class Interrupt(KafkaError):
-    """The call was ended by a KeyboardInterrupt."""
 
 
 class Listener(RebalanceListener):
@@ -98,6 +108,49 @@ def is_outside(life: "Life") -> bool:
     return why.kind is WaitKind.OUTSIDE and group is not None and group._failure is None
 
 
+def _may_be_cancelled(life: "Life", what: str, call: Callable[[], T]) -> T:
+    world = life.world
+    if not world.plan.is_aio or world.phase is not Phase.CHAOS or what not in MAY_BE_CANCELLED:
+        return call()
+    return cancelled(call, life.manners.choice(CANCELLED_AFTER_MS)) if life.manners.random() < CANCELLED else call()
+
+
+def _polled(life: "Life", timeout_ms: int) -> list[ConsumerRecord]:
+    is_chosen = life.world.phase is Phase.CHAOS and life.manners.random() < INTERRUPTED
+    # One at a time: all actors share the trace function.
+    if not is_chosen or life.world.plan.is_aio or sys.gettrace() is not None:
+        return life.consumer.poll(timeout_ms / 1000)
+    interrupted = Interrupted(life.manners.randint(1, MOST_BOUNDARIES))
+    if interrupted(lambda: life.consumer.poll(timeout_ms / 1000)):
+        raise Interrupt(f"Ctrl-C at {interrupted.at}")
+    records: list[ConsumerRecord] = interrupted.result
+    return records
+
+
+def _runs(life: "Life", records: list[ConsumerRecord]) -> dict[str, Any]:
+    """Summarize a poll: runs of offsets without a gap or truncation, and unexpected records."""
+    runs: list[list[Any]] = []
+    wrong: list[str] = []
+    for record in records:
+        tp = TopicPartition(record.topic, record.partition)
+        said = value_of(record)
+        if (said.topic, said.partition, said.offset) != (*tp, record.offset) or not _may_read(life, tp, said):
+            wrong.append(f"{tp} {record.offset}: {record.value!r}")
+        last = runs[-1] if runs else []
+        if last and last[0] == tp and last[1] + last[2] == record.offset and last[3] == said.cuts:
+            last[2] += 1
+        else:
+            runs.append([tp, record.offset, 1, said.cuts])
+    return {"runs": runs, "wrong": wrong, "paused": list(life.consumer.paused), "owned": life.consumer.assignment}
+
+
+def _may_read(life: "Life", tp: TopicPartition, said: Written) -> bool:
+    """Return whether a record belongs to the assigned topic: by ID if possible, otherwise by its name."""
+    if life.has_ids:
+        return said.incarnation == life.world.incarnation_of.get(life.world.topic_id_of(life.proc, tp))
+    return 0 <= said.incarnation <= life.world.incarnations.get(said.topic, -1)
+
+
 class Life:
     """One consumer, from its making to its end."""
 
@@ -116,12 +169,15 @@ class Life:
         self.owned: list[TopicPartition] = []
         """The assignment after the last poll."""
         self._is_accepted = False
+        self._slow_until_ms = 0
+        """End of the last call of the listener that takes time."""
         self.is_fenced = False
         """The group has another member under its group.instance.id: its process has to be started again."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
-        self.consumer = Consumer(properties, runtime, events=self._on_network_event)
+        make = loop_consumer if world.plan.is_aio else Consumer
+        self.consumer = make(properties, runtime, events=self._on_network_event)
         self.generation = -1
         """Last generation that the network thread reported; -1 after a loss."""
         handlers = self.consumer._side._handlers
@@ -159,7 +215,7 @@ class Life:
         before_ms = hub.now_ms
         stalled_ms = max(0, hub.stalled_until_us(self.plan.name) // 1000 - before_ms)
         try:
-            result = call()
+            result = _may_be_cancelled(self, what, call)
         except KafkaError as error:
             self.is_fenced = self.is_fenced or isinstance(error, FencedInstanceIdError)
             reported: dict[str, Any] = {"text": str(error)[:300]}
@@ -177,7 +233,7 @@ class Life:
         self, kind: str, what: str, value: Any, timeout_ms: int | None, error: KafkaError | None, stalled_ms: int
     ) -> None:
         hub = self.world.hub
-        until_ms = hub.stalled_until_us(self.plan.name) // 1000
+        until_ms = max(hub.stalled_until_us(self.plan.name) // 1000, self._slow_until_ms)
         is_stalled = bool(stalled_ms) or until_ms > 0
         name = "" if error is None else type(error).__name__
         self.world.coverage.called(what, name or "ok")
@@ -187,9 +243,9 @@ class Life:
 
     def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         began_ms = self.world.hub.now_ms
-        polled = self.call("poll", lambda: self._polled(timeout_ms), timeout_ms, outcome=self._runs)
+        polled = self.call("poll", lambda: _polled(self, timeout_ms), timeout_ms, outcome=partial(_runs, self))
         if polled is None:  # an error that may repeat immediately
-            self.world.hub.sleep_ms(self.rng.choice([1, 1, 20, 200]))
+            self.world.sleep_ms(self.rng.choice([1, 1, 20, 200]))
         records = polled or []
         for record in records:
             self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
@@ -211,16 +267,6 @@ class Life:
         self.owned = self.consumer.assignment
         self.next = {tp: offset for tp, offset in self.next.items() if tp in self.owned}
 
-    def _polled(self, timeout_ms: int) -> list[ConsumerRecord]:
-        is_chosen = self.world.phase is Phase.CHAOS and self.manners.random() < INTERRUPTED
-        if not is_chosen or sys.gettrace() is not None:  # one at a time: all actors share the trace function
-            return self.consumer.poll(timeout_ms / 1000)
-        interrupted = Interrupted(self.manners.randint(1, MOST_BOUNDARIES))
-        if interrupted(lambda: self.consumer.poll(timeout_ms / 1000)):
-            raise Interrupt(f"Ctrl-C at {interrupted.at}")
-        records: list[ConsumerRecord] = interrupted.result
-        return records
-
     def loop(self, limit_ms: int) -> None:
         """Loop over the consumer and leave the loop early, by `break` or because somebody wakes the consumer."""
         end_ms = self.world.hub.now_ms + limit_ms
@@ -228,27 +274,11 @@ class Life:
         records = iter(self.consumer)
         for _ in range(self.manners.randint(1, 8)):
             left_ms = max(0, end_ms - self.world.hub.now_ms)
-            record = self.call("next", lambda: next(records), left_ms, outcome=lambda record: self._runs([record]))
+            record = self.call("next", lambda: next(records), left_ms, outcome=lambda record: _runs(self, [record]))
             if record is None:
                 break
             self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
         self._look_around()
-
-    def _runs(self, records: list[ConsumerRecord]) -> dict[str, Any]:
-        """Summarize a poll: runs of offsets without a gap or truncation, and unexpected records."""
-        runs: list[list[Any]] = []
-        wrong: list[str] = []
-        for record in records:
-            tp = TopicPartition(record.topic, record.partition)
-            said = value_of(record)
-            if (said.topic, said.partition, said.offset) != (*tp, record.offset) or not self._may_read(tp, said):
-                wrong.append(f"{tp} {record.offset}: {record.value!r}")
-            last = runs[-1] if runs else []
-            if last and last[0] == tp and last[1] + last[2] == record.offset and last[3] == said.cuts:
-                last[2] += 1
-            else:
-                runs.append([tp, record.offset, 1, said.cuts])
-        return {"runs": runs, "wrong": wrong, "paused": list(self.consumer.paused), "owned": self.consumer.assignment}
 
     def gave_up(self, tps: Sequence[TopicPartition]) -> None:
         """Forget the positions: a partition with this name may soon belong to another topic."""
@@ -261,17 +291,21 @@ class Life:
         """Return whether the group assigns topics by ID."""
         return self.plan.is_member and self.plan.properties.get("group.protocol") == "consumer"
 
-    def _may_read(self, tp: TopicPartition, said: Written) -> bool:
-        """Return whether a record belongs to the assigned topic: by ID if possible, otherwise by its name."""
-        if self.has_ids:
-            return said.incarnation == self.world.incarnation_of.get(self.world.topic_id_of(self.proc, tp))
-        return 0 <= said.incarnation <= self.world.incarnations.get(said.topic, -1)
-
     def subscribe(self) -> None:
         topics: Any = list(self.topics)
         if self.plan.pattern:
             topics = re.compile("[tu]") if len(self.topics) > 1 else re.compile("t")
-        self.call("subscribe", lambda: self.consumer.subscribe(topics, Listener(self)), value=list(self.topics))
+        listener: Any = Listener(self)
+        if self.world.plan.is_aio:
+            listener = SlowListener(listener, self._slow_ms)
+        self.call("subscribe", lambda: self.consumer.subscribe(topics, listener), value=list(self.topics))
+
+    def _slow_ms(self) -> int:
+        """Draw the time of a call of the listener, which may delay the end of a call beyond its deadline."""
+        ms = self.manners.choice(SLOW_MS) if self.world.phase is Phase.CHAOS else 0
+        if ms:
+            self._slow_until_ms = self.world.hub.now_ms + ms
+        return ms
 
     def assign(self) -> None:
         topics = self.topics
@@ -303,7 +337,7 @@ class Life:
             else:
                 self.poll(timeout_ms)
             if timeout_ms == 0:
-                self.world.hub.sleep_ms(self.rng.randint(1, 100))
+                self.world.sleep_ms(self.rng.randint(1, 100))
             return
         actions: list[tuple[int, Callable[[], None]]] = [
             (20, self._sleep),
@@ -327,9 +361,9 @@ class Life:
     def _sleep(self) -> None:
         """Work on the records; rarely for longer than max.poll.interval.ms."""
         if self.rng.random() < 0.03:
-            self.world.hub.sleep_ms(self.rng.randint(1000, 30_000))
+            self.world.sleep_ms(self.rng.randint(1000, 30_000))
         else:
-            self.world.hub.sleep_ms(self.rng.randint(1, 300))
+            self.world.sleep_ms(self.rng.randint(1, 300))
 
     def _some(self) -> TopicPartition | None:
         owned = self.consumer.assignment
@@ -444,7 +478,7 @@ class Life:
     def _unsubscribe(self) -> None:
         self.call("unsubscribe", self.consumer.unsubscribe)
         self.next.clear()
-        self.world.hub.sleep_ms(self.rng.randint(1, 2000))
+        self.world.sleep_ms(self.rng.randint(1, 2000))
         self.subscribe()
 
     def _assign_otherwise(self) -> None:

@@ -15,6 +15,7 @@ from tests.sim.chaos.replies import Replies
 from tests.sim.chaos_producer.plan import ProducerPlan
 from tests.sim.kit.nodes import SimNodes
 from tests.sim.virtual import Hub, SimResolver
+from tests.sim.virtual.event_loop import sleep_ms
 
 
 class Phase(Enum):
@@ -38,6 +39,10 @@ class ChaosCluster(SimNodes, ABC):
         self.replies = Replies()
         self.coverage = coverage
         self.network.on_dial = lambda client, ip: self.history.event(CLUSTER, "dial", [client, ip])
+
+    def sleep_ms(self, ms: int) -> None:
+        """Let time pass for the application that calls, on its event loop if it has one."""
+        sleep_ms(self.hub, ms)
 
     def partitions(self, topic: str | None = None) -> list[TopicPartition]:
         """Return the partitions there are now."""

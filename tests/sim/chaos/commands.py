@@ -23,6 +23,7 @@ from tests.sim.chaos_producer.run import run as run_producers
 
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "sim" / "corpus"
+AIO = "aio:"
 AGAIN_EVERY = 20
 """One seed in so many is run again in another process with another PYTHONHASHSEED."""
 COVERAGE_FROM_SEEDS = 1000
@@ -49,7 +50,12 @@ class Report(NamedTuple):
 
 
 def plan_of(word: str) -> Plan | ProducerPlan:
-    """Return the plan of a seed or of a file; seeds of producers have a sign: `producer:17`."""
+    """Return the plan of a seed or of a file; seeds of producers have a sign: `producer:17`.
+
+    With `aio:` before it, the clients of the plan are those for asyncio.
+    """
+    if word.startswith(AIO):
+        return plan_of(word.removeprefix(AIO))._replace(is_aio=True)
     if word.startswith(f"{SIGN}:"):
         return producers.draw(int(word.partition(":")[2]))
     if not word.endswith(".json"):
@@ -124,6 +130,8 @@ def _run(arguments: argparse.Namespace) -> int:
         words += [f"{sign}{seed}" for seed in range(int(low), int(high or int(low) + 1))]
     if arguments.fresh:
         words += [f"{sign}{seed}" for seed in fresh_seeds(arguments.fresh)]
+    if arguments.aio:
+        words = [AIO + word for word in words]
     failures: list[Report] = []
     pairs: Counter[tuple[str, str]] = Counter()
     outcomes: Counter[tuple[str, str]] = Counter()
@@ -250,12 +258,16 @@ def main(words: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True)
     each = commands.add_parser("run", help="run seeds and check them")
     each.add_argument("--seeds", metavar="A:B")
-    each.add_argument("--producer", action="store_true", help="runs of producers; elsewhere a seed is producer:N")
     each.add_argument("--fresh", type=int, default=0, metavar="N", help="N seeds drawn from the commit's hash")
-    each.add_argument("--corpus", action="store_true", help="the plans of tests/sim/corpus")
-    each.add_argument("--coverage", action="store_true", help="print what was met")
-    each.add_argument("--first", action="store_true", help="stop at the first failure")
-    each.add_argument("--once", action="store_true", help="run no seed a second time in another process")
+    for flag, text in (
+        ("--producer", "runs of producers; elsewhere a seed is producer:N"),
+        ("--aio", "clients for asyncio; elsewhere a seed is aio:N or aio:producer:N"),
+        ("--corpus", "the plans of tests/sim/corpus"),
+        ("--coverage", "print what was met"),
+        ("--first", "stop at the first failure"),
+        ("--once", "run no seed a second time in another process"),
+    ):
+        each.add_argument(flag, action="store_true", help=text)
     each.add_argument("-j", "--jobs", type=int, default=1)
     each.set_defaults(do=_run)
     each = commands.add_parser("replay", help="run one seed or plan and print what it breaks")

@@ -61,7 +61,7 @@ class Actor:
         else:
             life.close(self.rng.choice([0, 1, 500, 5000, CLOSE_MS]))
         self.life = None
-        self.world.hub.sleep_ms(self.rng.randint(1, 3000))
+        self.world.sleep_ms(self.rng.randint(1, 3000))
 
 
 def write_steadily(world: ConsumerCluster) -> None:
@@ -71,4 +71,4 @@ def write_steadily(world: ConsumerCluster) -> None:
         there = world.partitions()
         if world.phase is Phase.CHAOS and there:
             world.write(rng.choice(there), rng.randint(1, 20))
-        world.hub.sleep_ms(rng.randint(20, 600))
+        world.sleep_ms(rng.randint(20, 600))

@@ -151,13 +151,17 @@ class ClientPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything a run is made of."""
+    """Everything a run is made of.
+
+    Attributes: is_aio: whether the clients are those for asyncio, on event loops.
+    """
 
     seed: int
     kind: str
     chaos_ms: int
     clients: tuple[ClientPlan, ...]
     faults: tuple[Fault, ...]
+    is_aio: bool = False
 
     @property
     def may_miss_partitions(self) -> bool:
@@ -197,7 +201,7 @@ def is_strange(faults: Iterable[Fault]) -> bool:
 
 def to_json(plan: Plan) -> str:
     """Return the plan as text: one fault and one client a line."""
-    head = {"seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms}
+    head = {"seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms, "is_aio": plan.is_aio}
     clients = ",\n  ".join(json.dumps(one._asdict()) for one in plan.clients)
     faults = ",\n  ".join(json.dumps(one._asdict()) for one in plan.faults)
     return json.dumps(head)[:-1] + f',\n "clients": [\n  {clients}],\n "faults": [\n  {faults}]}}\n'
@@ -208,7 +212,7 @@ def from_json(text: str) -> Plan:
     read = json.loads(text)
     clients = tuple(ClientPlan(**one) for one in read["clients"])
     faults = tuple(Fault(**one) for one in read["faults"])
-    return Plan(read["seed"], read["kind"], read["chaos_ms"], clients, faults)
+    return Plan(read["seed"], read["kind"], read["chaos_ms"], clients, faults, read.get("is_aio", False))
 
 
 def load(path: Path) -> Plan:

@@ -22,11 +22,11 @@ from tests.sim.chaos.rules_refusals import REFUSALS
 
 COMMIT_LIMIT_MS = 250
 CLOSE_LIMIT_MS = 1000
-_ANY = ("WakeupError", "ApiTimeout")
+_ANY = ("WakeupError", "ApiTimeout", "Interrupt")
 _OF_POLL = ("WakeupError", "InvalidOffsetError", "UnreleasedInstanceIdError")  # KIP-848: after a crash, for a session
 EXPECTED: dict[str, tuple[str, ...]] = {
     "poll": ("Interrupt", *_OF_POLL),
-    "next": _OF_POLL,
+    "next": ("Interrupt", *_OF_POLL),
     "position": (*_ANY, "InvalidOffsetError"),
     "commit_sync": (*_ANY, "CommitFailedError"),
     "committed": _ANY,

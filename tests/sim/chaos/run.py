@@ -11,6 +11,7 @@ from tests.sim.chaos.continuing import continue_reading
 from tests.sim.chaos.faults import Trouble
 from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.lives import Actor, write_steadily
+from tests.sim.chaos.on_event_loop import application
 from tests.sim.chaos.plan import MAX_POLL_MS, Plan
 from tests.sim.virtual import sim_runtime
 
@@ -115,7 +116,7 @@ def _play(world: ConsumerCluster) -> None:
     trouble = Trouble(world)
     actors = [Actor(world, plan) for plan in world.plan.clients]
     during: dict[str, frame.Body] = {
-        **{actor.plan.name: actor for actor in actors},
+        **{actor.plan.name: application(world, actor.plan.name, actor) for actor in actors},
         "writer": lambda: write_steadily(world),
         "referee": Referee(world, trouble, actors),
     }

@@ -20,12 +20,13 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("word", [*PLANS, "1"])
+@pytest.mark.parametrize("word", [*PLANS, "1", "aio:1"])
 def test_no_rule_is_broken(word: str) -> None:
     outcome = run(plan_of(str(ROOT / word) if word.endswith(".json") else word))
     assert not outcome.violations, failure_line(outcome, word)
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_in_another_process_with_other_hashes() -> None:
-    assert run(plan_of("1")).trace_hash == trace_hash_elsewhere("1", "99")
+@pytest.mark.parametrize("word", ["1", "aio:1"])
+def test_a_run_is_the_same_in_another_process_with_other_hashes(word: str) -> None:
+    assert run(plan_of(word)).trace_hash == trace_hash_elsewhere(word, "99")

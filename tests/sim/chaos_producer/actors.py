@@ -6,6 +6,7 @@ history and check nothing.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import Lines
 from tests.sim.chaos.actors import is_acceptance
+from tests.sim.chaos.on_event_loop import CANCELLED, CANCELLED_AFTER_MS, cancelled, loop_producer, start_thread
 from tests.sim.chaos_producer.exits import exit_without_close, is_exit
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
@@ -44,6 +46,7 @@ INPUT = TopicPartition("t", 0)
 """Input whose offsets transactions commit, for a group with the name of the transactional id."""
 ROWS = (0, 1, 2, 7, 40)
 """Numbers of records in one call of send_columns."""
+MAY_BE_CANCELLED = ("send", "flush", "partitions_for")
 MOST_RECORDS = 1500
 """Maximum records of one producer during chaos: otherwise plans with a slow link take minutes."""
 
@@ -62,6 +65,7 @@ class Life:
         self.is_closing = False
         self.threads = 0
         """Number of other threads that use the producer."""
+        self.tasks: list[object] = []
         self.closes_others_ms: int | None = None
         """A close that another thread is to make at the same time."""
         self.futures: dict[str, SendFuture] = {}
@@ -75,13 +79,15 @@ class Life:
         self._is_accepted = False
         rng = world.hub.rng(f"callbacks.{self.proc}")
         self._rng = rng
+        self._chance = world.hub.rng(f"cancelled.{self.proc}")
         is_told_to_close = plan.closes_in_callback and world.phase is Phase.CHAOS
         self._close_at = rng.randint(3, 150) if is_told_to_close else 0
         """After how many callbacks one of them closes the producer."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         world.history.event(self.proc, "born", dict(plan.properties))
-        self.producer = Producer(properties, runtime, events=self._on_network_event)
+        make = loop_producer if world.plan.is_aio else Producer
+        self.producer = make(properties, runtime, events=self._on_network_event)
         watch(self.producer, self._note)
         watch_rows(self.producer, self._on_run, self._note, self._on_rows)
         watch_silent(self.producer, self._report)
@@ -116,8 +122,10 @@ class Life:
         result: T | None = None
         error: KafkaError | None = None
         reported: Any = None
+        is_cancelled = world.plan.is_aio and world.phase is Phase.CHAOS and what in MAY_BE_CANCELLED
+        is_cancelled = is_cancelled and self._chance.random() < CANCELLED
         try:
-            result = call()
+            result = cancelled(call, self._chance.choice(CANCELLED_AFTER_MS)) if is_cancelled else call()
             reported = result if outcome is None else outcome(result)
         except KafkaError as caught:
             error = caught
@@ -177,7 +185,7 @@ class Life:
             size = 2500  # more than max.request.size
         at_ms = rng.choice([None, None, 5, world.hub.now_ms])
         value = name.encode() + b" " + bytes(size)
-        callback = None if rng.random() < 0.3 else lambda done: self._on_done(name, done)
+        callback = None if rng.random() < 0.3 or world.plan.is_aio else lambda done: self._on_done(name, done)
         if callback is None:
             self._note("unwatched", name)
 
@@ -314,12 +322,12 @@ class Life:
         choice = rng.random()
         if choice < 0.08 and self._sent < MOST_RECORDS:
             if self.send_columns(who, rng, rng.choice(ROWS)) is not None:
-                self.world.hub.sleep_ms(rng.randint(1, 100))
+                self.world.sleep_ms(rng.randint(1, 100))
                 return
         elif choice < 0.55 and self._sent < MOST_RECORDS:
             for _ in range(rng.choice([1, 1, 2, 5, 10])):
                 if self.send(who, rng) is not None:
-                    self.world.hub.sleep_ms(rng.randint(1, 100))  # an error that may repeat immediately
+                    self.world.sleep_ms(rng.randint(1, 100))  # an error that may repeat immediately
                     return
         elif choice < 0.65:
             self.flush(who, rng.choice((*TIMEOUTS_MS, None)))
@@ -330,7 +338,7 @@ class Life:
             self.call(who, "partitions_for", lambda: self.producer.partitions_for("t", ms / 1000), ms, None, len)
         elif choice < 0.74:
             self.producer.metrics()
-        self.world.hub.sleep_ms(rng.choice([0, 1, 1, 5, 40, 300]))
+        self.world.sleep_ms(rng.choice([0, 1, 1, 5, 40, 300]))
 
     def run_thread(self, who: str) -> None:
         """Use the producer in parallel to the main thread, until it is closed."""
@@ -355,7 +363,7 @@ class Life:
                 return error  # given up, which an abort may do
             if self.world.phase is Phase.CHAOS and rng.random() < 0.05:
                 return error
-            self.world.hub.sleep_ms(rng.choice([1, 20, 200]))
+            self.world.sleep_ms(rng.choice([1, 20, 200]))
 
     def initialise(self, rng: Random) -> bool:
         """Return whether the producer has its id."""
@@ -365,7 +373,7 @@ class Life:
                 return True
             if isinstance(error, FatalTransactionError | IllegalStateError | MaxBlockTimeout):
                 return False
-            self.world.hub.sleep_ms(100)
+            self.world.sleep_ms(100)
         return False
 
     def transact(self, rng: Random) -> bool:
@@ -387,7 +395,7 @@ class Life:
             if error is not None and rng.random() < 0.5:
                 break
             if not is_calm:
-                self.world.hub.sleep_ms(rng.choice([0, 0, 1, 30, 300]))
+                self.world.sleep_ms(rng.choice([0, 0, 1, 30, 300]))
         if rng.random() < 0.5:
             error = self.end_call("offsets", lambda s: self._send_offsets(number, s), rng, number)
         is_kept = is_calm or (error is None and rng.random() < 0.85)
@@ -464,7 +472,8 @@ class Actor:
         life = self.life = Life(world, self.plan, self._lives)
         for number in range(self.plan.threads if world.phase is Phase.CHAOS else 0):
             life.threads += 1
-            hub.spawn(f"{self.plan.name}.t{number}", lambda number=number: life.run_thread(f"t{number}"))  # type: ignore[misc]  # likewise
+            run_thread = partial(life.run_thread, f"t{number}")
+            life.tasks.append(start_thread(world, f"{self.plan.name}.t{number}", run_thread))
         end_ms = hub.now_ms + self.rng.randint(500, 6000)
         goes_on = True
         if self.plan.transactional_id:
@@ -498,7 +507,7 @@ class Actor:
                 if self.rng.random() < 0.2:
                     life.send_columns("main", self.rng, 7)
                 self.is_settled = life.flush("main", CALM_MS) is None
-            world.hub.sleep_ms(300)
+            world.sleep_ms(300)
         self._wait_for_threads(life)
         life.close("main", CLOSE_MS)
         life.over()
@@ -516,8 +525,8 @@ class Actor:
         self._wait_for_threads(life)
         life.over()
         self.life = None
-        self.world.hub.sleep_ms(self.rng.randint(1, 1500))
+        self.world.sleep_ms(self.rng.randint(1, 1500))
 
     def _wait_for_threads(self, life: Life) -> None:
         while life.threads:
-            self.world.hub.sleep_ms(10)
+            self.world.sleep_ms(10)

@@ -22,7 +22,7 @@ def exit_without_close(life: "Life") -> None:
     """End as a program does: its threads first, then the network thread."""
     life.is_closing = True
     while life.threads:
-        life.world.hub.sleep_ms(10)
+        life.world.sleep_ms(10)
     loop = life.producer._open_loop
     limit_ms = min(at_exit.LIMIT_MS, life.plan.exit_limit_ms)
 

@@ -116,7 +116,10 @@ class ProducerClient(NamedTuple):
 
 
 class ProducerPlan(NamedTuple):
-    """Everything a run is made of."""
+    """Everything a run is made of.
+
+    Attributes: is_aio: whether the producers are those for asyncio, on event loops.
+    """
 
     seed: int
     kind: str
@@ -124,6 +127,7 @@ class ProducerPlan(NamedTuple):
     cluster: ClusterPlan
     clients: tuple[ProducerClient, ...]
     faults: tuple[Fault, ...]
+    is_aio: bool = False
 
     @property
     def transactional_ids(self) -> list[str]:
@@ -146,7 +150,7 @@ class ProducerPlan(NamedTuple):
 
 def to_json(plan: ProducerPlan) -> str:
     """Return the plan as text: one fault and one client a line."""
-    head = {"of": SIGN, "seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms}
+    head = {"of": SIGN, "seed": plan.seed, "kind": plan.kind, "chaos_ms": plan.chaos_ms, "is_aio": plan.is_aio}
     clients = ",\n  ".join(json.dumps(one._asdict()) for one in plan.clients)
     faults = ",\n  ".join(json.dumps(one._asdict()) for one in plan.faults)
     cluster = json.dumps(plan.cluster._asdict())
@@ -159,7 +163,8 @@ def from_json(text: str) -> ProducerPlan:
     read = json.loads(text)
     clients = tuple(ProducerClient(**one) for one in read["clients"])
     faults = tuple(Fault(**one) for one in read["faults"])
-    return ProducerPlan(read["seed"], read["kind"], read["chaos_ms"], ClusterPlan(**read["cluster"]), clients, faults)
+    cluster, is_aio = ClusterPlan(**read["cluster"]), read.get("is_aio", False)
+    return ProducerPlan(read["seed"], read["kind"], read["chaos_ms"], cluster, clients, faults, is_aio)
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------

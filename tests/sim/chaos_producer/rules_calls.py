@@ -38,10 +38,10 @@ _OF_TRANSACTIONS = ("IllegalStateError", "AbortableTransactionError", "FatalTran
 _ENDS = ("MaxBlockTimeout", *_OF_TRANSACTIONS)
 _NOT_ACCEPTED = ("MaxBlockTimeout", "RecordTooLargeError", "UnknownTopicOrPartitionError", "WrongClock")
 EXPECTED: dict[str, tuple[str, ...]] = {
-    "send": _NOT_ACCEPTED,
+    "send": ("Interrupt", *_NOT_ACCEPTED),
     "columns": _NOT_ACCEPTED,
-    "flush": ("FlushTimeout", "UndeliveredError"),
-    "partitions_for": ("MaxBlockTimeout",),
+    "flush": ("FlushTimeout", "UndeliveredError", "Interrupt"),
+    "partitions_for": ("MaxBlockTimeout", "Interrupt"),
     "init": _ENDS,
     "begin": _OF_TRANSACTIONS,
     "offsets": _ENDS,

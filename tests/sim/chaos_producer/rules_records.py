@@ -6,6 +6,7 @@
 | P2 duplicate | with idempotence, no record is duplicated |
 | P3 inconsistent-offsets | a record is at its reported offset for every reader |
 | P4 nonmonotonic-send | records of one producer to one partition are in the order of send |
+| P5 overtaken | tasks that wait for metadata or memory have their records accepted in the order of their calls |
 | P6 failed-is-read | failed records are in no log |
 | P7 completed-once | each future completes once, by delivery.timeout.ms to the millisecond, and none is left open |
 | P8 altered | key, headers, partition, and timestamp are as sent |
@@ -27,9 +28,15 @@ class RecordRules:
         self._seen: dict[tuple[int, int], str] = {}
         """Records received by a reader of committed records, by partition and offset."""
         self._is_over = False
+        self._sending: dict[str, int] = {}
+        """Entry of the current send of each task."""
+        self._overtaken: set[str] = set()
+        """Tasks whose current send waits, although the record of a later send was accepted."""
 
     def see(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         match entry.what:
+            case "send" if facts.plan.is_aio:
+                yield from self._sent(entry)
             case "told":
                 yield from self._told(entry, facts)
             case "gone":
@@ -48,6 +55,20 @@ class RecordRules:
                         yield from self._read(entry, partition, offset, name)
                 else:
                     yield from self._compare(entry, facts)
+
+    def _sent(self, entry: Entry) -> Iterator[Violation]:
+        if entry.kind == "invoke":
+            self._sending[entry.proc] = entry.number
+            return
+        began = self._sending.pop(entry.proc)
+        if entry.kind == "ok":
+            if entry.proc in self._overtaken:
+                yield broken("P5 overtaken", entry, f"{entry.value} is accepted after a record of a later call")
+            life = life_of(entry.proc)
+            self._overtaken |= {
+                proc for proc, number in self._sending.items() if number < began and life_of(proc) == life
+            }
+        self._overtaken.discard(entry.proc)
 
     def _told(self, entry: Entry, facts: Facts) -> Iterator[Violation]:
         name, word, error, *_ = entry.value

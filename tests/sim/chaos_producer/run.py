@@ -3,6 +3,7 @@
 from tests.sim.chaos import frame
 from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.history import CLUSTER
+from tests.sim.chaos.on_event_loop import application
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
@@ -58,7 +59,7 @@ def _play(world: ProducerCluster) -> None:
     trouble = ProducerTrouble(world)
     actors = [Actor(world, plan) for plan in world.plan.clients]
     during: dict[str, frame.Body] = {
-        **{actor.plan.name: actor for actor in actors},
+        **{actor.plan.name: application(world, actor.plan.name, actor) for actor in actors},
         "reader": lambda: read_along(world),
         "referee": Referee(world, trouble, actors),
     }

@@ -66,8 +66,8 @@ class Story:
             value = {"isolation": isolation, "records": plain, "wrong": [], "why_not": ""}
             self.event("fresh", "read", value)
 
-    def rules(self) -> list[str]:
-        return [violation.rule.split()[0] for violation in check(self.entries, PLAN)]
+    def rules(self, plan: ProducerPlan = PLAN) -> list[str]:
+        return [violation.rule.split()[0] for violation in check(self.entries, plan)]
 
 
 def plain(**properties: object) -> Story:
@@ -75,6 +75,19 @@ def plain(**properties: object) -> Story:
     story.send("a")
     story.send("b")
     return story
+
+
+@pytest.mark.parametrize(("is_aio", "rules"), [(True, ["P5"]), (False, [])])
+def test_later_call_of_another_task_is_accepted_first(is_aio: bool, rules: list[str]) -> None:
+    story = Story()
+    story.add(5, "p1.1/t0", "invoke", "send", ["a", 0, 0])
+    story.send("b")
+    story.add(5, "p1.1/t0", "ok", "send", "a")
+    story.told("a", 1)
+    story.told("b", 0)
+    story.close(2, 0, 0)
+    story.log((0, "b"), (1, "a"))
+    assert story.rules(PLAN._replace(is_aio=is_aio)) == rules
 
 
 def rows() -> Story:

@@ -8,11 +8,13 @@ import pytest
 from tests.sim.chaos.commands import failure_line, plan_of, run, trace_hash_elsewhere
 
 
-def test_no_rule_is_broken() -> None:
-    outcome = run(plan_of("producer:0"))
-    assert not outcome.violations, failure_line(outcome, "producer:0")
+@pytest.mark.parametrize("word", ["producer:0", "aio:producer:0"])
+def test_no_rule_is_broken(word: str) -> None:
+    outcome = run(plan_of(word))
+    assert not outcome.violations, failure_line(outcome, word)
 
 
 @pytest.mark.slow
-def test_a_run_is_the_same_in_another_process_with_other_hashes() -> None:
-    assert run(plan_of("producer:1")).trace_hash == trace_hash_elsewhere("producer:1", "99")
+@pytest.mark.parametrize("word", ["producer:1", "aio:producer:1"])
+def test_a_run_is_the_same_in_another_process_with_other_hashes(word: str) -> None:
+    assert run(plan_of(word)).trace_hash == trace_hash_elsewhere(word, "99")

@@ -189,3 +189,24 @@ def test_unsubscribe_whose_commits_fail_leaves_the_group_in_time(
         consumer.close()
 
     cluster.play(body)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_new_subscription_waits_for_failed_automatic_commits_only_until_the_request_timeout(
+    cluster: GroupCluster, protocol: str
+) -> None:
+    def body() -> None:
+        given = {"auto_commit_interval_ms": 1000, "request_timeout_ms": 2000, **PROTOCOLS[protocol]}
+        consumer = cluster.consumer(group_id=GROUP, **given)
+        consumer.subscribe(["other"])
+        cluster.read(consumer, 5)
+        cluster.sandbox.fail_requests("OffsetCommit", ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, times=10_000)
+        cluster.read(consumer, 1.2)  # an automatic commit is due
+        consumer.subscribe(["t"])
+        cluster.read(consumer, 6)
+        assert consumer.assignment == [T0, T1]
+        consumer.close(1)
+        cluster.hub.sleep_ms(50)
+
+    cluster.sandbox.create_topic("other", 1)
+    cluster.play(body)

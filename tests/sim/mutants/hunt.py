@@ -13,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from tests.sim.mutants.aio_mutants import AIO_MUTANTS, AIO_PRODUCER_MUTANTS
 from tests.sim.mutants.mutants import MUTANTS, Mutant
 from tests.sim.mutants.producer_mutants import PRODUCER_MUTANTS
 
 ROOT = Path(__file__).parents[3]
+ALL = (*MUTANTS, *PRODUCER_MUTANTS, *AIO_MUTANTS, *AIO_PRODUCER_MUTANTS)
 
 
 class StaleMutant(Exception):
@@ -45,8 +47,10 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
         shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__", "data"))
         plant(mutant, root)
         command = [sys.executable, "-m", "tests.sim", "run", "--corpus", "--seeds", f"0:{seeds}"]
-        if mutant in PRODUCER_MUTANTS:
+        if mutant in (*PRODUCER_MUTANTS, *AIO_PRODUCER_MUTANTS):
             command.append("--producer")
+        if mutant in (*AIO_MUTANTS, *AIO_PRODUCER_MUTANTS):
+            command.append("--aio")
         command += ["--first", "--once"]
         pure = {"KCTL_PURE": "1"} if any("/_hot/" in path for path, _, _ in mutant.replacements) else {}
         done = subprocess.run(command, cwd=root, env=os.environ | pure, capture_output=True, text=True, check=False)
@@ -58,7 +62,7 @@ def hunt_one(seeds: int, mutant: Mutant) -> str:
 
 def hunt(names: list[str], *, seeds: int, jobs: int) -> int:
     """Hunt these mutants, or all; print what found each and return 1 when one lives on."""
-    wanted = [mutant for mutant in (*MUTANTS, *PRODUCER_MUTANTS) if not names or mutant.name in names]
+    wanted = [mutant for mutant in ALL if not names or mutant.name in names]
     alive = 0
     with ThreadPoolExecutor(jobs) as pool:
         found: Iterator[str] = pool.map(partial(hunt_one, seeds), wanted)

@@ -2,18 +2,21 @@
 
 import asyncio
 import math
+import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from kctl.client.aio.bridge import await_in_bridge, is_bridged
 from kctl.client.clock import FOREVER_MS
 from kctl.client.runtime import Runtime
+from tests.sim.virtual.hub import Hub
 
 T = TypeVar("T")
 _RESOLUTION_S = 1e-6
 
 
 class HubEventLoop(asyncio.BaseEventLoop):
-    """An event loop without descriptors; one at a time, since all actors share a thread."""
+    """An event loop without descriptors. Each of several actors may run one."""
 
     _scheduled: list[asyncio.TimerHandle]
 
@@ -38,7 +41,14 @@ class HubEventLoop(asyncio.BaseEventLoop):
         deadline_at_ms = FOREVER_MS
         if timeout is not None:
             deadline_at_ms = self._clock.now_ms() + math.ceil((timeout - _RESOLUTION_S) * 1000)
-        self._driver.wait(self._waiter, deadline_at_ms)
+        hooks = sys.get_asyncgen_hooks()
+        asyncio._set_running_loop(None)  # other actors share this thread
+        sys.set_asyncgen_hooks(None, None)
+        try:
+            self._driver.wait(self._waiter, deadline_at_ms)
+        finally:
+            asyncio._set_running_loop(self)
+            sys.set_asyncgen_hooks(*hooks)
         return []
 
     def _process_events(self, event_list: list[object]) -> None:
@@ -49,10 +59,26 @@ class HubEventLoop(asyncio.BaseEventLoop):
 
 
 def run_on_hub(runtime: Runtime, main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; in an actor."""
+    """Run a coroutine to its end, and cancel the tasks that it leaves; in an actor."""
     loop = HubEventLoop(runtime)
     try:
         return loop.run_until_complete(main)
     finally:
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(_end(loop))
         loop.close()
+
+
+async def _end(loop: HubEventLoop) -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+
+
+def sleep_ms(hub: Hub, ms: int) -> None:
+    """Let time pass for the caller: for its task in a bridge, otherwise for its actor."""
+    if is_bridged():
+        await_in_bridge(asyncio.sleep(ms / 1000))
+    else:
+        hub.sleep_ms(ms)

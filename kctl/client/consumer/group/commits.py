@@ -128,14 +128,9 @@ class CommitManager:
             if isinstance(each, PendingCommit) and isinstance(each.event, CommitAsync):
                 each.given_up.add(topic_partition)
 
-    def after_pending(self, action: Callable[[], None]) -> None:
-        """Call `action` when all earlier commits have ended."""
-        self._queue.append(action)
-        self._run_actions()
-
     def before_release(self, released: Collection[TopicPartition], action: Callable[[], None], now_ms: int) -> None:
-        """Call `action`, which releases partitions, when all earlier commits have ended or their time is over. Until
-        then, retry failed commits of these partitions.
+        """Call `action`, which releases partitions or changes the subscription, when all earlier commits have ended or
+        their time is over. Until then, retry failed commits of released partitions.
 
         Differs: Java waits for all of max.poll.interval.ms, after which the group removes the member.
         """
@@ -143,7 +138,8 @@ class CommitManager:
         for each in self._queue:
             if isinstance(each, PendingCommit) and (each.call_id is None or each.is_abandoned):
                 each.until_ms = min(each.until_ms, now_ms + self._release_ms)
-        self.after_pending(action)
+        self._queue.append(action)
+        self._run_actions()
 
     @property
     def holds_up(self) -> bool:

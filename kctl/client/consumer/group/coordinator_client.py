@@ -94,7 +94,7 @@ class GroupCoordinatorClient:
 
         membership.awaited_commit = lambda: self.commits.waiting_for if self.commits.holds_up else None
         self.handlers: dict[type, Callable[[Any], None]] = {
-            Subscribe: lambda event: self.commits.after_pending(lambda: self._subscribe(event)),
+            Subscribe: lambda event: self._before_release((), lambda: self._subscribe(event)),
             Unsubscribe: lambda _: self._before_release(membership.held, self._leave),
             ChangeApplied: self._applied,
             PollBegan: self._poll_began,

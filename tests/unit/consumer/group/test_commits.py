@@ -218,9 +218,9 @@ def test_an_unknown_topic_ends_after_three_looks() -> None:
 def test_actions_wait_for_the_commits_before_them() -> None:
     scenario = Scenario()
     done: list[str] = []
-    scenario.commits.after_pending(lambda: done.append("at once"))
+    scenario.commits.before_release((), lambda: done.append("at once"), 0)
     scenario.start()
-    scenario.commits.after_pending(lambda: done.append("after"))
+    scenario.commits.before_release((), lambda: done.append("after"), 0)
     sent = scenario.sent()
     assert done == ["at once"]
     answer(sent, response(0, 0))
