@@ -4,7 +4,7 @@ One network thread sends, and wakes the event loop once for many results.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,8 +15,9 @@ from kctl.client.aio.bridge import WouldWait, awaited, is_bridged, run, timer_of
 from kctl.client.aio.surroundings import async_runtime
 from kctl.client.aio.turns import ends_in_time
 from kctl.client.awaiting import LoopWait
-from kctl.client.clock import Timer
+from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.config import ProducerConfig
+from kctl.client.errors import MaxBlockTimeout
 from kctl.client.events import EventSink, ignore_events
 from kctl.client.producer import (
     OnSend,
@@ -27,7 +28,7 @@ from kctl.client.producer import (
     RecordMetadata,
     SendFuture,
 )
-from kctl.client.producer.future import Callback
+from kctl.client.producer.future import Callback, ColumnsFuture, RowsCallback
 from kctl.client.producer.record import Content, GivenHeaders
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.producer.transaction_methods import TransactionalReader
@@ -62,8 +63,12 @@ class _Producer(Producer):
         return super()._send_hooked(topic, value, key, partition, headers, timestamp_ms, callback)
 
 
+def _name_of(topic: str | ProducerRecord) -> str:
+    return topic.topic if isinstance(topic, ProducerRecord) else str(topic)
+
+
 class _Turn:
-    """Turn of the calls that send records to a topic and wait.
+    """Turn of the calls that send records to a topic and may wait.
 
     Attributes: calls: number of these calls.
     """
@@ -116,7 +121,7 @@ class AsyncProducer:
         """
         send = self._client.send
         try:
-            if self._turns:
+            if self._turns and _name_of(topic) in self._turns:
                 raise WouldWait
             return send(topic, value, key, partition, headers, timestamp_ms)
         except WouldWait:
@@ -139,7 +144,7 @@ class AsyncProducer:
         wait = LoopWait(asyncio.get_running_loop())
         send = self._client.send
         try:
-            if self._turns:
+            if self._turns and _name_of(topic) in self._turns:
                 raise WouldWait
             future = send(topic, value, key, partition, headers, timestamp_ms, wait)
         except WouldWait:
@@ -148,16 +153,39 @@ class AsyncProducer:
         await wait.done
         return future.result(0)
 
-    async def _in_turn(self, topic: str | ProducerRecord, send: Callable[[], SendFuture]) -> SendFuture:
+    async def send_columns(
+        self,
+        topic: str,
+        values: Sequence[Content],
+        keys: Sequence[Content] | None = None,
+        partition: int | None = None,
+        headers: Sequence[GivenHeaders | None] | None = None,
+        timestamps_ms: Sequence[int | datetime | None] | int | datetime | None = None,
+        callback: RowsCallback | None = None,
+        timeout: float | timedelta | None = None,
+    ) -> ColumnsFuture:
+        """Send many records, and return one future after all are accepted.
+
+        Args, Raises: as `Producer.send_columns`.
+        """
+        columns = (values, keys, partition, headers, timestamps_ms, callback, timeout)
+        return await self._in_turn(topic, partial(self._client.send_columns, topic, *columns), timeout)
+
+    async def _in_turn(
+        self, topic: str | ProducerRecord, send: Callable[[], R], timeout: float | timedelta | None = None
+    ) -> R:
         """Send after the earlier calls for the topic that wait: the records keep the order of the calls."""
-        timer = Timer(self._clock, self._client.config.max_block_ms)
-        name = topic.topic if isinstance(topic, ProducerRecord) else str(topic)
+        timer = Timer(self._clock, to_timeout_ms(timeout, self._client.config.max_block_ms))
+        name = _name_of(topic)
         turn = self._turns.setdefault(name, _Turn())
         turn.calls += 1
         is_next = False
         try:
             is_next = await ends_in_time(turn.lock.acquire, timer)
-            return await run(send, timer)  # raises MaxBlockTimeout with the reason if the time is over
+            if not is_next:
+                waiting_for = f"earlier calls wait to send to topic {name}"
+                raise MaxBlockTimeout(waiting_for, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
+            return await run(send, timer)
         finally:
             turn.calls -= 1
             if is_next:
@@ -165,7 +193,6 @@ class AsyncProducer:
             if not turn.calls:
                 del self._turns[name]
 
-    send_columns = awaited(Producer.send_columns)
     flush = awaited(Producer.flush)
     partitions_for = awaited(Producer.partitions_for)
     init_transactions = awaited(Producer.init_transactions)

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from kctl.client.errors import MaxBlockTimeout
+from kctl.client.aio.producer import _Turn
+from kctl.client.errors import MaxBlockTimeout, UnknownTopicOrPartitionError
 from kctl.sandbox import Fault
 from tests.sim.aio.scene import AioCluster, play
 
@@ -57,3 +58,47 @@ def test_a_cancelled_call_leaves_its_turn_to_the_next() -> None:
         return cluster.values(0)
 
     assert play(body) == [b"1", b"3"]
+
+
+def test_columns_keep_the_order_of_the_calls() -> None:
+    async def body(cluster: AioCluster) -> list[bytes | None]:
+        async with cluster.async_producer() as producer:
+            await asyncio.gather(
+                *(producer.send("t", b"%d" % number, partition=0) for number in range(3)),
+                producer.send_columns("t", [b"3", b"4"], partition=0),
+                producer.send("t", b"5", partition=0),
+            )
+        return cluster.values(0)
+
+    assert play(body) == [b"%d" % number for number in range(6)]
+
+
+def test_a_call_whose_turn_does_not_come_sends_nothing() -> None:
+    async def body(cluster: AioCluster) -> list[bytes | None]:
+        async with cluster.async_producer(max_block_ms=300) as producer:
+            await producer.send("t", b"0", partition=0)
+            turn = producer._turns.setdefault("t", _Turn())
+            turn.calls += 1
+            await turn.lock.acquire()
+            with pytest.raises(MaxBlockTimeout, match="earlier calls wait to send to topic t"):
+                await producer.send("t", b"1", partition=0)
+            turn.lock.release()
+        return cluster.values(0)
+
+    assert play(body) == [b"0"]
+
+
+def test_a_call_that_waits_delays_no_other_topic() -> None:
+    async def body(cluster: AioCluster) -> bool:
+        async with cluster.async_producer(max_block_ms=300) as producer:
+            await producer.send("t", b"0", partition=0)
+            missing = asyncio.create_task(producer.enqueue("u", b"x", partition=99))
+            await asyncio.sleep(0)
+            sending = producer.enqueue("t", b"1", partition=0)
+            with pytest.raises(StopIteration):  # it does not wait
+                sending.send(None)
+            with pytest.raises(UnknownTopicOrPartitionError):
+                await missing
+        return True
+
+    assert play(body)
