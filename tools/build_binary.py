@@ -101,24 +101,37 @@ def _prepare(wheel: Path, out: Path, environ: Mapping[str, str]) -> tuple[Path, 
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     if not python.exists():
         _run([sys.executable, "-m", "venv", str(folder)], out, environ)
-    pip = [*_fixed_addresses(), str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     constraints = ["--constraint", str(_pins(out / "pins.txt"))]
+    if "kerberos" in _extras():
+        pip += ["--find-links", str(_gssapi(out / "gssapi", constraints, environ))]
     _run([*pip, *constraints, BUILDER, f"{wheel}[{','.join(_extras())}]"], out, environ)
     _run([*pip, "--force-reinstall", "--no-deps", str(wheel)], out, environ)
     packages = _run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], out, environ)
     return python, Path(packages.strip())
 
 
-def _fixed_addresses() -> list[str]:
-    """Return the words before a command that gives it the same memory addresses in each run.
+def _gssapi(folder: Path, constraints: Sequence[str], environ: Mapping[str, str]) -> Path:
+    """Build the wheel of gssapi in this directory, and return the directory.
 
-    The C code that Cython writes for gssapi depends on addresses of objects. Some containers forbid the change, and
-    packages built there may differ.
+    Cython infers types in the order of sets, which differs from run to run. The only module whose types depend on it is
+    compiled without this.
     """
-    words = ["setarch", "-R"]
-    if shutil.which(words[0]) is None:
-        return []
-    return words if subprocess.run([*words, "true"], capture_output=True, check=False).returncode == 0 else []
+    _run([sys.executable, "-m", "venv", str(folder / "env")], ROOT, environ)
+    python = str(folder / "env" / "bin" / "python")
+    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    source = [*constraints, "--no-deps", "--no-binary", "gssapi", "--dest", str(folder), "gssapi"]
+    _run([*pip, "download", *source], folder, environ)
+    [archive] = folder.glob("gssapi-*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    unpacked = folder / archive.name.removesuffix(".tar.gz")
+    oids = unpacked / "gssapi" / "raw" / "oids.pyx"
+    oids.write_text("# cython: infer_types=False\n" + oids.read_text())
+    needs = tomllib.loads((unpacked / "pyproject.toml").read_text())["build-system"]["requires"]
+    _run([*pip, "install", *constraints, *needs], folder, environ)
+    _run([python, "setup.py", "--quiet", "bdist_wheel", "--dist-dir", str(folder)], unpacked, environ)
+    return folder
 
 
 def _extras() -> list[str]:
@@ -130,7 +143,7 @@ def _extras() -> list[str]:
 def _pins(path: Path) -> Path:
     """Write the tested versions without their hashes, which pip would require of kctl's wheel too."""
     pins: dict[str, str] = {}
-    for name in ("release.txt", "constraints.txt"):
+    for name in ("release.txt", "constraints.txt", "kerberos.txt"):
         for line in (ROOT / "requirements" / name).read_text().splitlines():
             if "==" in line:
                 pin = line.partition(" \\")[0]
