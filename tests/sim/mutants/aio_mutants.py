@@ -59,7 +59,9 @@ AIO_PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a send overtakes sends that wait",
         f"{_AIO}/producer.py",
-        "            if self._turns and _name_of(topic) in self._turns:\n                raise WouldWait\n            return send(",
+        "            if self._turns and _name_of(topic) in self._turns:\n"
+        "                raise WouldWait\n"
+        "            return send(",
         "            return send(",
     ),
     Mutant(
