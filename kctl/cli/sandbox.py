@@ -163,10 +163,7 @@ def start(
         out.write_line(served.bootstrap)
         out.flush()
         if not quiet:
-            many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
-            one = "1 broker is running; Ctrl-C stops it and deletes its data"
-            text = one if nodes == 1 else many
-            environment.say(f"kctl sandbox: {text if data is None else text.replace('deletes', 'saves')}")
+            environment.say(f"kctl sandbox: {_running(nodes, keeps_data=data is not None)}")
 
     if replication_factor > nodes:
         raise click.BadParameter(
@@ -205,6 +202,13 @@ def start(
             "choose another --port, or 0 for free ports",
         ) from None
     return 128 + ended_by
+
+
+def _running(nodes: int, *, keeps_data: bool) -> str:
+    many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
+    one = "1 broker is running; Ctrl-C stops it and deletes its data"
+    text = one if nodes == 1 else many
+    return text.replace("deletes", "saves") if keeps_data else text
 
 
 @app.command("fault", cls=_Fault)
