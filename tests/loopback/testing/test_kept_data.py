@@ -1,4 +1,4 @@
-"""KafkaSandbox with a data directory: what it keeps from its close to its next start, and which files it rejects."""
+"""KafkaSandbox with a data directory: content that it keeps until its next start, and files that it rejects."""
 
 from pathlib import Path
 
