@@ -124,6 +124,10 @@ def start(
             "--tls-certificate", metavar="FILE", help="PEM file with key and certificates. Requires clients to use TLS."
         ),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Directory that keeps topics, records, and committed offsets."),
+    ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
@@ -134,7 +138,7 @@ def start(
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
-    """Start a cluster and run it until Ctrl-C. Records are kept in memory.
+    """Start a cluster and run it until Ctrl-C. Records are kept in memory. --data saves them at the end.
 
     Prints the bootstrap servers on stdout when the cluster is ready.
     """
@@ -146,6 +150,7 @@ def start(
     from kctl.cli.sandbox_security import ANONYMOUS, read_principal, read_security
     from kctl.sandbox import ClusterSettings, Sandbox  # a cluster: not wanted for --help
     from kctl.sandbox.cluster import TopicRefused
+    from kctl.sandbox.data_file import DataRefused
     from kctl.sandbox.server import run_until_signal
 
     environment: Environment = ctx.obj
@@ -158,9 +163,7 @@ def start(
         out.write_line(served.bootstrap)
         out.flush()
         if not quiet:
-            many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
-            one = "1 broker is running; Ctrl-C stops it and deletes its data"
-            environment.say(f"kctl sandbox: {one if nodes == 1 else many}")
+            environment.say(f"kctl sandbox: {_running(nodes, keeps_data=data is not None)}")
 
     if replication_factor > nodes:
         raise click.BadParameter(
@@ -187,9 +190,11 @@ def start(
             first_node_id=node_ids_from,
             security=read_security(sasl_users or (), tls_certificate),
         )
-        ended_by = run_until_signal(cluster, host=host, port=port, on_ready=on_ready)
+        ended_by = run_until_signal(cluster, host=host, port=port, data=data, on_ready=on_ready)
     except TopicRefused as e:
         raise click.BadParameter(str(e), param_hint="'--topic'") from None
+    except DataRefused as e:
+        raise click.BadParameter(str(e), param_hint="'--data'") from None
     except OSError as e:
         raise CommandError(
             ExitCode.USAGE,
@@ -197,6 +202,13 @@ def start(
             "choose another --port, or 0 for free ports",
         ) from None
     return 128 + ended_by
+
+
+def _running(nodes: int, *, keeps_data: bool) -> str:
+    many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
+    one = "1 broker is running; Ctrl-C stops it and deletes its data"
+    text = one if nodes == 1 else many
+    return text.replace("deletes", "saves") if keeps_data else text
 
 
 @app.command("fault", cls=_Fault)

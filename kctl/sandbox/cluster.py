@@ -94,7 +94,7 @@ class Cluster:
         self.topics: dict[str, Topic] = {}
         self._topics_by_id: dict[bytes, str] = {}
         self._topics_made = 0
-        self._next_producer_id = 1_000
+        self.next_producer_id = 1_000
         self._scheduler: Scheduler | None = None
         self.unfinished_bytes = 0
         """Size of incomplete frames of all connections."""
@@ -144,12 +144,14 @@ class Cluster:
         properties: dict[str, str] | None = None,
         *,
         assignment: Sequence[Sequence[int]] | None = None,
+        topic_id: bytes | None = None,
         validate_only: bool = False,
     ) -> Topic:
         """Create a topic and return it. A count of -1 uses the cluster's default.
 
         Args:
             assignment: node IDs of each partition, leader first. Overrides both counts.
+            topic_id: ID of the topic. None generates one.
         """
         count = self.settings.num_partitions if partitions == -1 else partitions
         replicas = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -173,7 +175,7 @@ class Cluster:
             )
             for index in range(count)
         }
-        topic = Topic(name, self._new_topic_id(name), properties, made)
+        topic = Topic(name, topic_id or self._new_topic_id(name), properties, made)
         if not validate_only:
             for partition in made.values():
                 self._look_after(partition)
@@ -309,5 +311,5 @@ class Cluster:
         return self.nodes[ids[crc32(key.encode()) % len(ids)]]
 
     def new_producer_id(self) -> int:
-        self._next_producer_id += 1
-        return self._next_producer_id - 1
+        self.next_producer_id += 1
+        return self.next_producer_id - 1

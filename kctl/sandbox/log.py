@@ -4,12 +4,12 @@ Callers supply the time. Compaction and retention leave gaps in the offsets.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.sandbox.batch_building import coordinator_batch, marker_batch
-from kctl.sandbox.batches import BatchHeader, BatchRefused, StoredBatch, appended, header_of, produced_batch
+from kctl.sandbox.batches import BatchRefused, StoredBatch, appended, header_of, produced_batch
 from kctl.sandbox.compaction import Aborted, Due, Limits, compacted, due
 from kctl.sandbox.leader_epochs import LeaderEpochs
 from kctl.sandbox.producers import Appended, ProducerStates
@@ -66,7 +66,7 @@ class PartitionLog:
         if known is not None:
             return known
         base_offset = self.end_offset
-        self._store(records, header, leader_epoch, append_time_ms, wall_ms)
+        self._store(records, leader_epoch, append_time_ms, wall_ms)
         self.wake()
         return Appended(base_offset, append_time_ms)
 
@@ -80,24 +80,41 @@ class PartitionLog:
     ) -> None:
         """Append records that a coordinator writes. They are transactional if a producer ID is given."""
         data = coordinator_batch(pairs, wall_ms, producer_id, producer_epoch)
-        self._store(data, header_of(data), leader_epoch, -1, wall_ms)
+        self._store(data, leader_epoch, -1, wall_ms)
         self.wake()
 
-    def _store(
-        self, records: bytes, header: BatchHeader, leader_epoch: int, append_time_ms: int, wall_ms: int
-    ) -> int | None:
+    def _store(self, records: bytes, leader_epoch: int, append_time_ms: int, wall_ms: int) -> int | None:
         """Store a batch. If it is a marker, return the start of the transaction that it ends, otherwise None."""
-        base_offset = self.end_offset
-        self.epochs.begin(leader_epoch, base_offset)
-        data = appended(records, base_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
-        stored = StoredBatch(header_of(data), data)
-        self._batches.append(stored)
-        self._base_offsets.append(base_offset)
-        self.end_offset = base_offset + header.last_offset_delta + 1
-        self.segments.place(stored.header, len(data), wall_ms, self.settings)
-        opened_at = self.producers.remember(stored.header)
+        data = appended(records, self.end_offset, leader_epoch, append_time_ms if append_time_ms >= 0 else None)
+        opened_at = self._add(StoredBatch(header_of(data), data), wall_ms)
         self.when_stored()
         return opened_at
+
+    def _add(self, stored: StoredBatch, wall_ms: int) -> int | None:
+        header = stored.header
+        self.epochs.begin(header.leader_epoch, header.base_offset)
+        self._batches.append(stored)
+        self._base_offsets.append(header.base_offset)
+        self.end_offset = header.last_offset + 1
+        self.segments.place(header, len(stored.data), wall_ms, self.settings)
+        return self.producers.remember(header)
+
+    def restore(
+        self,
+        batches: Iterable[StoredBatch],
+        start_offset: int,
+        end_offset: int,
+        aborted: Iterable[Aborted],
+        wall_ms: int,
+    ) -> None:
+        """Take over the content of an earlier log, and abort its open transactions."""
+        for stored in batches:
+            self._add(stored, wall_ms)
+        self.start_offset, self.end_offset = start_offset, end_offset
+        self._aborted = list(aborted)
+        for producer_id, producer in list(self.producers):
+            if producer.open_from is not None:
+                self.append_marker(producer_id, producer.epoch, self.epochs.latest, wall_ms, commit=False, by_epoch=0)
 
     def append_marker(
         self, producer_id: int, producer_epoch: int, leader_epoch: int, wall_ms: int, *, commit: bool, by_epoch: int
@@ -112,7 +129,7 @@ class PartitionLog:
         self.producers.check_marker(producer_id, producer_epoch, by_epoch)
         data = marker_batch(producer_id, producer_epoch, commit=commit, coordinator_epoch=by_epoch, wall_ms=wall_ms)
         marker_offset = self.end_offset
-        opened_at = self._store(data, header_of(data), leader_epoch, -1, wall_ms)
+        opened_at = self._store(data, leader_epoch, -1, wall_ms)
         self.producers.ended_by(producer_id, by_epoch)
         if opened_at is not None and not commit:
             self._aborted.append(Aborted(producer_id, opened_at, marker_offset))

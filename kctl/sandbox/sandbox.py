@@ -26,6 +26,8 @@ from kctl.sandbox.settings import ClusterSettings
 from kctl.sandbox.triggers import Times, Trigger
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kctl.sandbox.server import ServedSandbox
     from tests.sim.virtual.network import SimNetwork
     from tests.sim.virtual.resolver import SimResolver
@@ -96,20 +98,29 @@ class Sandbox:
 
     # --- start --------------------------------------------------------------------------------------------------------
 
-    def serve(self, *, host: str = "127.0.0.1", port: int = 0, advertised_host: str | None = None) -> "ServedSandbox":
+    def serve(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        advertised_host: str | None = None,
+        data: "Path | None" = None,
+    ) -> "ServedSandbox":
         """Serve all nodes on sockets in a new thread. Return the handle that stops it.
 
         Args:
             host: address to listen on.
             port: port of the first node. The next nodes have the next ports. 0 uses free ports.
             advertised_host: host in the metadata. `host` by default.
+            data: directory of the topics, records, and committed offsets, which are loaded now and saved by `stop`.
 
         Raises:
             OSError: an address is not available.
+            DataRefused: the data is damaged, is of more brokers, or cannot be read.
         """
         from kctl.sandbox.server import ServedSandbox
 
-        return ServedSandbox(self, host, port, advertised_host or host)
+        return ServedSandbox(self, host, port, advertised_host or host, data)
 
     def attach(self, network: "SimNetwork", resolver: "SimResolver | None" = None) -> str:
         """Start all nodes in a simulation and return its bootstrap.servers.

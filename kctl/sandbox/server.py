@@ -20,6 +20,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.posix import HANG_UP
 from kctl.sandbox import commands
 from kctl.sandbox.control_socket import ControlSocket
+from kctl.sandbox.data_file import DataRefused, load, save
 from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
 from kctl.sandbox.node import NodeListener
 from kctl.sandbox.sandbox import Sandbox
@@ -42,9 +43,10 @@ class SystemEntropy:
 class ServedSandbox:
     """Sandbox that serves until `stop`."""
 
-    def __init__(self, sandbox: Sandbox, host: str, port: int, advertised_host: str) -> None:
+    def __init__(self, sandbox: Sandbox, host: str, port: int, advertised_host: str, data: Path | None) -> None:
         """Listen and start the thread; see `Sandbox.serve`."""
         self.sandbox = sandbox
+        self._data = data
         self._wires: dict[SocketWire, None] = {}
         self._sockets: dict[int, ListeningSocket] = {}
         self._control: ControlSocket | None = None
@@ -53,7 +55,9 @@ class ServedSandbox:
         self._loop = SocketLoop("kctl-sandbox")
         try:
             sandbox.run_on(self._loop, SystemEntropy(), self._loop.carry_out)
-        except IllegalStateError:
+            if data is not None:
+                load(sandbox.cluster, data)
+        except (IllegalStateError, DataRefused):
             _close_all(bound)
             self._loop.stop()
             raise
@@ -112,16 +116,19 @@ class ServedSandbox:
         return len(self._wires)
 
     def stop(self) -> None:
-        """Close all sockets and stop the thread. Idempotent. No effect in a forked child.
+        """Close all sockets, stop the thread, and save the data. Idempotent. No effect in a forked child.
 
         Raises:
             SandboxFailure: the sandbox had an internal error.
+            DataRefused: the data cannot be saved.
         """
         if self._is_stopped or self._loop.is_forked:
             return
         self._is_stopped = True
         self._loop.carry_out(self._close_all)
         self._loop.stop()
+        if self._data is not None:
+            save(self.sandbox.cluster, self._data)
         if self._loop.failures:
             raise SandboxFailure(f"{len(self._loop.failures)} failures") from self._loop.failures[0]
 
@@ -168,12 +175,13 @@ def run_until_signal(
     host: str = "127.0.0.1",
     port: int = 0,
     advertised_host: str | None = None,
+    data: Path | None = None,
     on_ready: Callable[[ServedSandbox], None],
 ) -> signal.Signals:
     """Serve until SIGINT, SIGTERM, or SIGHUP unless it is ignored, and return the signal. Call this in the main thread.
 
     Args:
-        host, port, advertised_host: see `Sandbox.serve`.
+        host, port, advertised_host, data: see `Sandbox.serve`.
         on_ready: called when connections are accepted.
 
     Raises:
@@ -192,7 +200,7 @@ def run_until_signal(
         numbers.append(HANG_UP)
     before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
-        with sandbox.serve(host=host, port=port, advertised_host=advertised_host) as served:
+        with sandbox.serve(host=host, port=port, advertised_host=advertised_host, data=data) as served:
             on_ready(served)
             while not stop.wait(_LOOK_S):
                 pass

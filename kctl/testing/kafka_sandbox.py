@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, get_args
 
@@ -38,6 +40,7 @@ class KafkaSandbox:
         config: Mapping[str, str] = NO_PROPERTIES,
         host: str = "127.0.0.1",
         port: int = 0,
+        data: str | PathLike[str] | None = None,
     ) -> None:
         """Start the cluster.
 
@@ -47,15 +50,17 @@ class KafkaSandbox:
             config: broker properties by Kafka's names, such as auto.create.topics.enable.
             host: address to listen on.
             port: port of broker 1. Broker 2 has the next port. 0 uses free ports.
+            data: directory that keeps topics, records, and committed offsets from `close` to the next start.
         Raises:
             InvalidSetting: a property is unknown or has an invalid value.
             OSError: a port is in use.
+            DataRefused: the data is damaged, is of more brokers, or cannot be read.
             TypeError: `topics` is not a mapping.
         """
         if topics is not None and not isinstance(topics, Mapping):
             raise TypeError(f"topics must be a mapping of names to numbers of partitions, not {type(topics).__name__}")
         self.sandbox = Sandbox(brokers, topics=topics, settings=with_properties(ClusterSettings(), config))
-        self._served = self.sandbox.serve(host=host, port=port)
+        self._served = self.sandbox.serve(host=host, port=port, data=None if data is None else Path(data))
         self._on_drop = when_dropped(self, self._served.stop, self._served, has_threads=True)
 
     @property
@@ -64,9 +69,9 @@ class KafkaSandbox:
         return self._served.bootstrap
 
     def close(self) -> None:
-        """Close all connections and delete all data. Idempotent.
+        """Close all connections, and save or delete all data. Idempotent.
 
-        Raises: SandboxFailure: the cluster had an internal error.
+        Raises: SandboxFailure: the cluster had an internal error. DataRefused: the data cannot be saved.
         """
         self._on_drop.detach()
         self._served.stop()

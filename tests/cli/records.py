@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from kctl.client import Producer
 from kctl.client.records import control_batch
-from kctl.sandbox.batches import header_of
 from kctl.sandbox.server import ServedSandbox
 
 
@@ -20,4 +19,4 @@ def send_marker(cluster: ServedSandbox, topic: str, partition: int) -> None:
     """Append what a broker writes at the end of a transaction."""
     marker = control_batch(producer_id=7, producer_epoch=0, commit=True, timestamp_ms=1)
     log = cluster.sandbox.cluster.topics[topic].partitions[partition].log
-    cluster.sandbox._do(lambda: log._store(marker, header_of(marker), 0, -1, 1))  # clients must not write such batches
+    cluster.sandbox._do(lambda: log._store(marker, 0, -1, 1))  # clients must not write such batches

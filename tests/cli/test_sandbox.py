@@ -37,6 +37,25 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
     )
 
 
+def test_sandbox_with_data_keeps_records_until_its_next_start(tmp_path: Path) -> None:
+    options = ("--nodes", "1", "--port", "0", "--data", str(tmp_path / "data"))
+    with running("sandbox", "start", *options, "--topic", "t") as process:
+        assert process.stdout is not None
+        servers = _bootstrap(process.stdout.readline())
+        assert kctl("produce", "t", "-b", servers, "-q", stdin=b"one\n").code == 0
+        said = "kctl sandbox: 1 broker is running; Ctrl-C stops it and saves its data\n"
+        assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", said)
+    with running("sandbox", "start", *options, "-q") as process:
+        assert process.stdout is not None
+        servers = _bootstrap(process.stdout.readline())
+        assert kctl("consume", "t", "-b", servers, "-e").stdout == b"one\n"
+        assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
+    (tmp_path / "data" / "cluster.data").write_bytes(b"other")
+    refused = kctl("sandbox", "start", *options)
+    assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
+    assert "cluster.data: not the data of a sandbox" in refused.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_quiet_and_terminated(number: signal.Signals) -> None:
     with running("sandbox", "start", "--nodes", "1", "--port", "0", "-q") as process:

@@ -16,7 +16,7 @@ from typing import ParamSpec, Self, TypeVar
 from kctl.client.aio.bridge import await_in_bridge, awaited, run
 from kctl.client.aio.driver import runs_here
 from kctl.client.aio.surroundings import async_runtime
-from kctl.client.aio.turns import after, ends_in_time
+from kctl.client.aio.turns import after, ends_in_time, left_s
 from kctl.client.clock import Timer, to_timeout_ms
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
@@ -259,7 +259,7 @@ class AsyncConsumer:
             timer = self._client._timer(timeout)
             if not await ends_in_time(self._calls.left_ends, timer):
                 return None
-            timeout = timer.remaining_ms / 1000
+            timeout = left_s(timer)
         return await self._run(partial(self._client._poll, timeout))
 
     def _transaction_mark(self) -> tuple[int, int]:
@@ -324,7 +324,7 @@ class AsyncConsumer:
             self._calls.cancel(left)
             await asyncio.sleep(0)  # until it is cancelled, before the next call of the listener
             timer.update()
-            result = await self._run(partial(self._client.close, timer.remaining_ms / 1000, on_close))
+            result = await self._run(partial(self._client.close, left_s(timer), on_close))
         return result
 
     # --- calls that do not wait ---------------------------------------------------------------------------------------

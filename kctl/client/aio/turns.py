@@ -1,6 +1,7 @@
 """Waits of a call for an earlier call, as a part of its own timeout."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 from inspect import signature
@@ -24,6 +25,11 @@ async def ends_in_time(step: Callable[[], Awaitable[object]], timer: Timer) -> b
     return True
 
 
+def left_s(timer: Timer) -> float:
+    """Return the rest of a timeout in s."""
+    return math.inf if timer.timeout_ms >= FOREVER_MS else timer.remaining_ms / 1000
+
+
 async def after(
     step: Callable[[], Awaitable[object]], call: "partial[R]", clock: Clock, default_ms: int, waiting_for: str
 ) -> "partial[R]":
@@ -38,5 +44,5 @@ async def after(
     if not await ends_in_time(step, timer):
         raise ApiTimeout(waiting_for, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
     if timer.elapsed_ms and "timeout" in parameters.parameters:
-        given.arguments["timeout"] = timer.remaining_ms / 1000
+        given.arguments["timeout"] = left_s(timer)
     return partial(call.func, *given.args, **given.kwargs)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kctl.client.broker_errors import FencedInstanceIdError
 from kctl.client.cluster import TopicPartition
-from kctl.client.consumer.consumer import Consumer, ConsumerRecord
+from kctl.client.consumer.consumer import ConsumerRecord
 from kctl.client.consumer.group.application_side import RebalanceListener
 from kctl.client.consumer.group.events import MemberChanged, Offsets
 from kctl.client.consumer.waiting import WaitKind
@@ -28,15 +28,7 @@ from kctl.client.loop import at_exit
 from kctl.client.loop.close import CloseRequest, CloseResult
 from tests.sim.chaos.chaos_cluster import Phase
 from tests.sim.chaos.consumer_cluster import BOOTSTRAP, ConsumerCluster
-from tests.sim.chaos.on_event_loop import (
-    CANCELLED,
-    CANCELLED_AFTER_MS,
-    SLOW_MS,
-    Interrupt,
-    SlowListener,
-    cancelled,
-    loop_consumer,
-)
+from tests.sim.chaos.on_event_loop import Interrupt, ListenerDelays, call_or_cancel, consumer_for
 from tests.sim.chaos.plan import ClientPlan
 from tests.sim.interrupts import Interrupted
 from tests.sim.virtual import sim_runtime
@@ -108,13 +100,6 @@ def is_outside(life: "Life") -> bool:
     return why.kind is WaitKind.OUTSIDE and group is not None and group._failure is None
 
 
-def _may_be_cancelled(life: "Life", what: str, call: Callable[[], T]) -> T:
-    world = life.world
-    if not world.plan.is_aio or world.phase is not Phase.CHAOS or what not in MAY_BE_CANCELLED:
-        return call()
-    return cancelled(call, life.manners.choice(CANCELLED_AFTER_MS)) if life.manners.random() < CANCELLED else call()
-
-
 def _polled(life: "Life", timeout_ms: int) -> list[ConsumerRecord]:
     is_chosen = life.world.phase is Phase.CHAOS and life.manners.random() < INTERRUPTED
     # One at a time: all actors share the trace function.
@@ -168,16 +153,13 @@ class Life:
         """The next offset of each partition that delivered something or was positioned."""
         self.owned: list[TopicPartition] = []
         """The assignment after the last poll."""
-        self._is_accepted = False
-        self._slow_until_ms = 0
-        """End of the last call of the listener that takes time."""
-        self.is_fenced = False
+        self._delays = ListenerDelays(world, self.manners)
+        self.is_fenced = self._is_accepted = False
         """The group has another member under its group.instance.id: its process has to be started again."""
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         self.group = str(properties.get("group.id", ""))
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
-        make = loop_consumer if world.plan.is_aio else Consumer
-        self.consumer = make(properties, runtime, events=self._on_network_event)
+        self.consumer = consumer_for(world, properties, runtime, events=self._on_network_event)
         self.generation = -1
         """Last generation that the network thread reported; -1 after a loss."""
         handlers = self.consumer._side._handlers
@@ -215,7 +197,7 @@ class Life:
         before_ms = hub.now_ms
         stalled_ms = max(0, hub.stalled_until_us(self.plan.name) // 1000 - before_ms)
         try:
-            result = _may_be_cancelled(self, what, call)
+            result = call_or_cancel(world, self.manners, call) if what in MAY_BE_CANCELLED else call()
         except KafkaError as error:
             self.is_fenced = self.is_fenced or isinstance(error, FencedInstanceIdError)
             reported: dict[str, Any] = {"text": str(error)[:300]}
@@ -233,7 +215,7 @@ class Life:
         self, kind: str, what: str, value: Any, timeout_ms: int | None, error: KafkaError | None, stalled_ms: int
     ) -> None:
         hub = self.world.hub
-        until_ms = max(hub.stalled_until_us(self.plan.name) // 1000, self._slow_until_ms)
+        until_ms = max(hub.stalled_until_us(self.plan.name) // 1000, self._delays.until_ms)
         is_stalled = bool(stalled_ms) or until_ms > 0
         name = "" if error is None else type(error).__name__
         self.world.coverage.called(what, name or "ok")
@@ -295,17 +277,8 @@ class Life:
         topics: Any = list(self.topics)
         if self.plan.pattern:
             topics = re.compile("[tu]") if len(self.topics) > 1 else re.compile("t")
-        listener: Any = Listener(self)
-        if self.world.plan.is_aio:
-            listener = SlowListener(listener, self._slow_ms)
+        listener = self._delays.added_to(Listener(self))
         self.call("subscribe", lambda: self.consumer.subscribe(topics, listener), value=list(self.topics))
-
-    def _slow_ms(self) -> int:
-        """Draw the time of a call of the listener, which may delay the end of a call beyond its deadline."""
-        ms = self.manners.choice(SLOW_MS) if self.world.phase is Phase.CHAOS else 0
-        if ms:
-            self._slow_until_ms = self.world.hub.now_ms + ms
-        return ms
 
     def assign(self) -> None:
         topics = self.topics
@@ -346,7 +319,7 @@ class Life:
             (5, self._position),
             (3, self._ask_offsets),
             (2, self._ask_topics),
-            (1, self._wake_later),
+            (1, lambda: self._wake_in(self.rng.randint(1, 500))),
         ]
         if self.group:
             actions += [(12, self._commit_sync), (8, self._commit_async), (4, self._committed)]
@@ -422,9 +395,6 @@ class Life:
             self.call("list_topics", lambda: self.consumer.list_topics(ms / 1000), ms, outcome=list)
         else:
             self.call("partitions_for", lambda: self.consumer.partitions_for("t", ms / 1000), ms, outcome=len)
-
-    def _wake_later(self) -> None:
-        self._wake_in(self.rng.randint(1, 500))
 
     def _wake_in(self, delay_ms: int) -> None:
         consumer, proc, world = self.consumer, self.proc, self.world

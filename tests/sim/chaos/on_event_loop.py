@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import iscoroutinefunction
+from random import Random
 from typing import Any, TypeVar, cast
 
 from kctl.client.aio import AsyncConsumer, AsyncProducer, AsyncRebalanceListener
@@ -18,7 +19,7 @@ from kctl.client.errors import KafkaError
 from kctl.client.events import EventSink
 from kctl.client.producer import Producer, SendFuture
 from kctl.client.runtime import Runtime
-from tests.sim.chaos.chaos_cluster import ChaosCluster
+from tests.sim.chaos.chaos_cluster import ChaosCluster, Phase
 from tests.sim.virtual import sim_runtime
 from tests.sim.virtual.event_loop import run_on_hub
 
@@ -64,6 +65,13 @@ def cancelled(call: Callable[[], T], after_ms: int) -> T:
     return await_in_bridge(limited())
 
 
+def call_or_cancel(world: ChaosCluster, chance: Random, call: Callable[[], T]) -> T:
+    """Make a call, which a draw may cancel in the chaos."""
+    if not world.plan.is_aio or world.phase is not Phase.CHAOS or chance.random() >= CANCELLED:
+        return call()
+    return cancelled(call, chance.choice(CANCELLED_AFTER_MS))
+
+
 class _OnEventLoop:
     """A client for asyncio with the methods of the synchronous client. Private names are those of the latter."""
 
@@ -106,14 +114,44 @@ class _LoopProducer(_OnEventLoop):
         return future
 
 
-def loop_consumer(properties: Mapping[str, object], runtime: Runtime, *, events: EventSink) -> Consumer:
-    """Return an AsyncConsumer with the methods of `Consumer`."""
+def consumer_for(
+    world: ChaosCluster, properties: Mapping[str, object], runtime: Runtime, *, events: EventSink
+) -> Consumer:
+    """Return a consumer, or an AsyncConsumer with its methods if the plan says so."""
+    if not world.plan.is_aio:
+        return Consumer(properties, runtime, events=events)
     return cast(Consumer, _LoopConsumer(AsyncConsumer(properties, runtime, events=events)))
 
 
-def loop_producer(properties: Mapping[str, object], runtime: Runtime, *, events: EventSink) -> Producer:
-    """Return an AsyncProducer with the methods of `Producer`."""
+def producer_for(
+    world: ChaosCluster, properties: Mapping[str, object], runtime: Runtime, *, events: EventSink
+) -> Producer:
+    """Return a producer, or an AsyncProducer with its methods if the plan says so."""
+    if not world.plan.is_aio:
+        return Producer(properties, runtime, events=events)
     return cast(Producer, _LoopProducer(AsyncProducer(properties, runtime, events=events)))
+
+
+class ListenerDelays:
+    """Times of a listener's calls, which may delay the end of a call beyond its deadline.
+
+    Attributes: until_ms: end of the last call that takes time.
+    """
+
+    def __init__(self, world: ChaosCluster, chance: Random) -> None:
+        self._world = world
+        self._chance = chance
+        self.until_ms = 0
+
+    def added_to(self, listener: RebalanceListener) -> Any:
+        """Return a listener that takes time on an event loop, and otherwise none."""
+        return SlowListener(listener, self._next_ms) if self._world.plan.is_aio else listener
+
+    def _next_ms(self) -> int:
+        ms = self._chance.choice(SLOW_MS) if self._world.phase is Phase.CHAOS else 0
+        if ms:
+            self.until_ms = self._world.hub.now_ms + ms
+        return ms
 
 
 class SlowListener(AsyncRebalanceListener):

@@ -21,12 +21,12 @@ from kctl.client.errors import (
     RemoteProtocolError,
 )
 from kctl.client.events import Expired, Failed, Lost, ResponseReceived
-from kctl.client.producer import ColumnsFuture, Producer, SendFuture
+from kctl.client.producer import ColumnsFuture, SendFuture
 from kctl.client.producer.future import NO_PARTITION, Outcome
 from kctl.client.producer.record_run import RecordRun
 from kctl.client.records import Lines
 from tests.sim.chaos.actors import is_acceptance
-from tests.sim.chaos.on_event_loop import CANCELLED, CANCELLED_AFTER_MS, cancelled, loop_producer, start_thread
+from tests.sim.chaos.on_event_loop import call_or_cancel, producer_for, start_thread
 from tests.sim.chaos_producer.exits import exit_without_close, is_exit
 from tests.sim.chaos_producer.plan import ProducerClient
 from tests.sim.chaos_producer.producer_cluster import BOOTSTRAP, Phase, ProducerCluster, Sent
@@ -86,8 +86,7 @@ class Life:
         properties = {"bootstrap.servers": BOOTSTRAP, "client.id": self.proc, **plan.properties}
         runtime = sim_runtime(world.hub, plan.name, world.network, world.resolver)
         world.history.event(self.proc, "born", dict(plan.properties))
-        make = loop_producer if world.plan.is_aio else Producer
-        self.producer = make(properties, runtime, events=self._on_network_event)
+        self.producer = producer_for(world, properties, runtime, events=self._on_network_event)
         watch(self.producer, self._note)
         watch_rows(self.producer, self._on_run, self._note, self._on_rows)
         watch_silent(self.producer, self._report)
@@ -122,10 +121,8 @@ class Life:
         result: T | None = None
         error: KafkaError | None = None
         reported: Any = None
-        is_cancelled = world.plan.is_aio and world.phase is Phase.CHAOS and what in MAY_BE_CANCELLED
-        is_cancelled = is_cancelled and self._chance.random() < CANCELLED
         try:
-            result = cancelled(call, self._chance.choice(CANCELLED_AFTER_MS)) if is_cancelled else call()
+            result = call_or_cancel(world, self._chance, call) if what in MAY_BE_CANCELLED else call()
             reported = result if outcome is None else outcome(result)
         except KafkaError as caught:
             error = caught

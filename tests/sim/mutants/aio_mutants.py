@@ -24,28 +24,10 @@ AIO_MUTANTS: tuple[Mutant, ...] = (
         "                yield record\n",
     ),
     Mutant(
-        "a cancelled poll gives up partitions before its listener",
-        f"{_AIO}/consumer.py",
-        "                    raise ListenerContinues(error) from None\n",
-        "                    return\n",
-    ),
-    Mutant(
-        "a close does not cancel the listener of a cancelled poll",
-        f"{_AIO}/consumer.py",
-        "            self._calls.cancel(left)\n",
-        "            self._calls._task = None\n",
-    ),
-    Mutant(
         "a wait of a call has no deadline",
         f"{_AIO}/waits.py",
         "    timer = loop.call_at(min(until_s, loop.time() + _LONGEST_S), end_wait, future, False)\n",
         "    timer = loop.call_at(loop.time() + _LONGEST_S, end_wait, future, False)\n",
-    ),
-    Mutant(
-        "an interrupted wait keeps its sleeper",
-        f"{_AIO}/driver.py",
-        "            waiter.sleepers.remove(sleeper)\n",
-        "            waiter.sleepers.pop()\n",
     ),
 )
 

@@ -10,9 +10,12 @@ from kctl.client.aio.bridge import await_in_bridge, is_bridged
 from kctl.client.clock import FOREVER_MS
 from kctl.client.runtime import Runtime
 from tests.sim.virtual.hub import Hub
+from tests.sim.virtual.schedule import SimulationStuck
 
 T = TypeVar("T")
 _RESOLUTION_S = 1e-6
+_MOST_TURNS = 10_000
+"""Maximum number of turns at one instant."""
 
 
 class HubEventLoop(asyncio.BaseEventLoop):
@@ -27,6 +30,8 @@ class HubEventLoop(asyncio.BaseEventLoop):
         self._waiter = runtime.driver.waiter()
         self._selector = self
         self._clock_resolution = _RESOLUTION_S
+        self._turns = (0, 0)
+        """Time and number of the turns at that time."""
 
     def time(self) -> float:
         return self._clock.now_ms() / 1000
@@ -37,7 +42,14 @@ class HubEventLoop(asyncio.BaseEventLoop):
         return [timer for timer in self._scheduled if not timer.cancelled()]
 
     def select(self, timeout: float | None) -> list[object]:
-        """Wait for the next timer or for another actor."""
+        """Wait for the next timer or for another actor.
+
+        Raises: SimulationStuck: the tasks never wait.
+        """
+        now_ms = self._clock.now_ms()
+        self._turns = now_ms, self._turns[1] + 1 if self._turns[0] == now_ms else 1
+        if self._turns[1] > _MOST_TURNS:
+            raise SimulationStuck(f"{_MOST_TURNS} turns of an event loop at {now_ms} ms")
         deadline_at_ms = FOREVER_MS
         if timeout is not None:
             deadline_at_ms = self._clock.now_ms() + math.ceil((timeout - _RESOLUTION_S) * 1000)
