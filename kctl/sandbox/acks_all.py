@@ -4,14 +4,11 @@ Since KIP-966, the high watermark does not advance while too few replicas are in
 with REQUEST_TIMED_OUT. NOT_ENOUGH_REPLICAS_AFTER_APPEND means that replicas left after replication.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.produce import PartitionProduceResponse, ProduceResponse
-from kctl.sandbox.call import Call
 from kctl.sandbox.partition import Partition
-from kctl.sandbox.runtime import Handle
 
 
 class Replicating(NamedTuple):
@@ -40,39 +37,17 @@ class Replicating(NamedTuple):
 
 
 class AcksAll:
-    def __init__(self, call: Call, response: ProduceResponse, waits: list[Replicating]) -> None:
-        self._call = call
+    """Response to a request of which some batches wait for replication."""
+
+    def __init__(self, response: ProduceResponse, waits: list[Replicating]) -> None:
         self._response = response
         self._left = waits
-        self._stops: list[Callable[[], None]] = []
-        self._timer: Handle | None = None
 
-    def start(self, timeout_ms: int) -> None:
-        """Respond when all batches are complete, or after `timeout_ms`."""
-        self._call.on_abandoned = self._stop
-        self._timer = self._call.cluster.scheduler.call_later(max(0, timeout_ms), self._expire)
-        for one in self._left:
-            self._stops.append(one.partition.log.watch(self._look))
-        self._look()
-
-    def _look(self) -> None:
+    def answer(self, is_last: bool) -> ProduceResponse | None:
+        """Return the response if all batches are complete or the time is over, otherwise None."""
         self._left = [one for one in self._left if not one.is_over()]
-        if not self._left:
-            self._end()
-
-    def _expire(self) -> None:
+        if self._left and not is_last:
+            return None
         for one in self._left:
-            if not one.is_over():
-                one.refuse(ErrorCode.REQUEST_TIMED_OUT)
-        self._end()
-
-    def _end(self) -> None:
-        self._stop()
-        self._call.answer(self._response)
-
-    def _stop(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._stops.clear()
-        if self._timer is not None:
-            self._timer.cancel()
+            one.refuse(ErrorCode.REQUEST_TIMED_OUT)
+        return self._response

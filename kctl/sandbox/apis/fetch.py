@@ -16,7 +16,7 @@ from kctl.client.protocol.api.fetch import (
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.fetch_sessions import Answer, FetchContext, Wanted
-from kctl.sandbox.long_poll import LongPoll
+from kctl.sandbox.log_wait import LogWait
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_read import Limits, missing, read, refused
 from kctl.sandbox.quotas import Quota
@@ -58,7 +58,7 @@ def _answer(call: Call, request: FetchRequest) -> FetchResponse | None:
         return _response(fetch, look)
     partitions = [call.cluster.partition(one.topic or "", one.asked.partition) for one in present]
     logs = [partition.log for partition in partitions if partition is not None]
-    LongPoll(call, lambda is_last: _waited(fetch, is_last=is_last)).start(logs, request.max_wait_ms)
+    LogWait(call, lambda is_last: _waited(fetch, is_last=is_last)).start(logs, request.max_wait_ms)
     return None
 
 

@@ -20,6 +20,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.error_answers import error_answer
 from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.log_wait import LogWait
 from kctl.sandbox.partition import NO_LEADER
 from kctl.sandbox.partition_append import ALL, append, check_request
 from kctl.sandbox.quotas import Quota
@@ -39,10 +40,12 @@ def _answer(call: Call, request: ProduceRequest) -> ProduceResponse | None:
     if request.acks == 0:
         call.answer(None)
         return None
-    if request.acks == ALL and call.fails_with is None and any(not one.is_over() for one in waits):
-        AcksAll(call, response, waits).start(request.timeout_ms)
-        return None
-    return response
+    left = [one for one in waits if not one.is_over()] if request.acks == ALL and call.fails_with is None else []
+    if not left:
+        return response
+    logs = [one.partition.log for one in waits]
+    LogWait(call, AcksAll(response, left).answer).start(logs, max(0, request.timeout_ms))
+    return None
 
 
 def _carried_out(call: Call, request: ProduceRequest, waits: list[Replicating]) -> ProduceResponse:

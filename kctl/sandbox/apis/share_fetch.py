@@ -13,7 +13,7 @@ from kctl.client.protocol.api.share_groups import (
 )
 from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.share import ShareKey
-from kctl.sandbox.long_poll import LongPoll
+from kctl.sandbox.log_wait import LogWait
 from kctl.sandbox.share_reads import ShareReads, reads_of
 from kctl.sandbox.share_sessions import CLOSING, OPENING
 
@@ -53,7 +53,7 @@ def _answer(call: Call, request: ShareFetchRequest) -> ShareFetchResponse | None
     found = _look(asked)
     if found or request.max_wait_ms <= 0 or not asked.keys:
         return _response(asked, found)
-    LongPoll(call, lambda is_last: _waited(asked, is_last=is_last)).start(reads.logs(asked.keys), request.max_wait_ms)
+    LogWait(call, lambda is_last: _waited(asked, is_last=is_last)).start(reads.logs(asked.keys), request.max_wait_ms)
     return None
 
 

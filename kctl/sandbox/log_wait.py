@@ -1,4 +1,4 @@
-"""LongPoll: a fetch that waits for records of its partitions."""
+"""LogWait: a request that waits for changes of logs."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,7 +8,7 @@ from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.runtime import Handle
 
 
-class LongPoll:
+class LogWait:
     """Wait of one call.
 
     Args:
