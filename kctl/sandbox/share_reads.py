@@ -4,7 +4,7 @@ Unlike in Kafka, share.auto.offset.reset=by_duration counts as latest, and recor
 read_uncommitted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from kctl.client.acls import AclOperation, AclResourceType
@@ -16,6 +16,7 @@ from kctl.sandbox.groups.share_partition import Acknowledged, Acquired, SharePar
 from kctl.sandbox.log import PartitionLog
 from kctl.sandbox.partition import Partition
 from kctl.sandbox.runtime import Handle
+from kctl.sandbox.share_sessions import ShareSession
 
 
 class Taken(NamedTuple):
@@ -61,11 +62,19 @@ class ShareReads:
         self._group.start_offsets[key] = part.start_offset
         return code
 
-    def release(self, key: ShareKey) -> None:
+    def begin(
+        self, epoch: int, added: Iterable[ShareKey] = (), forgotten: Iterable[ShareKey] = ()
+    ) -> ShareSession | ErrorCode:
+        """Return the session of the request after its changes, or an error."""
+        sessions = self._call.node.share_sessions
+        return sessions.begin(self._group.group_id, self._member_id, epoch, added, forgotten)
+
+    def release(self, session: ShareSession) -> None:
         """Make the records of the member available."""
-        partition = self.partition(key)
-        if not isinstance(partition, ErrorCode):
-            self._part(key, partition).release(self._member_id)
+        for key in session.keys:
+            partition = self.partition(key)
+            if not isinstance(partition, ErrorCode):
+                self._part(key, partition).release(self._member_id)
 
     def take(self, key: ShareKey, partition: Partition, most: int, max_bytes: int, *, is_strict: bool) -> Taken:
         """Acquire records for the member."""

@@ -34,8 +34,8 @@ class ShareSessions:
         group_id: str,
         member_id: str,
         epoch: int,
-        added: "Iterable[ShareKey]" = (),
-        forgotten: "Iterable[ShareKey]" = (),
+        added: "Iterable[ShareKey]",
+        forgotten: "Iterable[ShareKey]",
     ) -> ShareSession | ErrorCode:
         """Return the session of a request after its changes, or an error."""
         name = group_id, member_id

@@ -20,7 +20,7 @@ def _answer(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeRes
     epoch = request.share_session_epoch
     if epoch == OPENING:
         return ShareAcknowledgeResponse(error_code=ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    session = call.node.share_sessions.begin(request.group_id or "", request.member_id or "", epoch)
+    session = reads.begin(epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
     topics = []
@@ -36,8 +36,7 @@ def _answer(call: Call, request: ShareAcknowledgeRequest) -> ShareAcknowledgeRes
             )
         topics.append(ShareAcknowledgeTopicResponse(topic_id=topic.topic_id, partitions=parts))
     if epoch == CLOSING:
-        for key in session.keys:
-            reads.release(key)
+        reads.release(session)
     return ShareAcknowledgeResponse(acquisition_lock_timeout_ms=reads.lock_ms, responses=topics)
 
 

@@ -39,16 +39,13 @@ def _answer(call: Call, request: ShareFetchRequest) -> ShareFetchResponse | None
     if batches and request.share_session_epoch == OPENING:
         return ShareFetchResponse(error_code=ErrorCode.INVALID_REQUEST)
     forgotten = [ShareKey(topic.topic_id, one) for topic in request.forgotten_topics_data for one in topic.partitions]
-    session = call.node.share_sessions.begin(
-        request.group_id or "", request.member_id or "", request.share_session_epoch, parts, forgotten
-    )
+    session = reads.begin(request.share_session_epoch, parts, forgotten)
     if isinstance(session, ErrorCode):
         return ShareFetchResponse(error_code=session)
     acknowledged = {key: reads.acknowledge(key, given) for key, given in batches.items()}
     asked = _Asked(call, request, reads, list(session.keys), acknowledged)
     if request.share_session_epoch == CLOSING:
-        for key in asked.keys:
-            reads.release(key)
+        reads.release(session)
         return _response(asked, {})
     found = _look(asked)
     if found or request.max_wait_ms <= 0 or not asked.keys:
