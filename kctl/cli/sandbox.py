@@ -205,10 +205,10 @@ def start(
 
 
 def _running(nodes: int, *, keeps_data: bool) -> str:
-    many = f"{nodes} brokers are running; Ctrl-C stops them and deletes their data"
-    one = "1 broker is running; Ctrl-C stops it and deletes its data"
-    text = one if nodes == 1 else many
-    return text.replace("deletes", "saves") if keeps_data else text
+    ends = "saves" if keeps_data else "deletes"
+    if nodes == 1:
+        return f"1 broker is running; Ctrl-C stops it and {ends} its data"
+    return f"{nodes} brokers are running; Ctrl-C stops them and {ends} their data"
 
 
 @app.command("fault", cls=_Fault)
