@@ -1,13 +1,13 @@
-"""Processes that stand still: their connections stay open, and nothing is answered."""
+"""Stopped processes: their connections stay open, and they send no response."""
 
 import os
 import signal
 
 
 def freeze(pid: int) -> None:
-    """Stop a child process, or its group if it leads one; return when all threads of the child stand still.
+    """Stop a child process, or its group if it leads one; return when all threads of the child have stopped.
 
-    The signal reaches one thread. The others run until that thread gets a processor, and may answer requests.
+    The signal reaches one thread. The others run until that thread gets a processor, and may respond.
     """
     send = os.killpg if os.getpgid(pid) == pid else os.kill
     send(pid, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Waits of a call for an earlier call, as a part of its own timeout."""
+"""Waits of a call for an earlier call, which its timeout includes."""
 
 import asyncio
 import math

@@ -52,7 +52,7 @@ class Report(NamedTuple):
 def plan_of(word: str) -> Plan | ProducerPlan:
     """Return the plan of a seed or of a file; seeds of producers have a sign: `producer:17`.
 
-    With `aio:` before it, the clients of the plan are those for asyncio.
+    With `aio:` before it, the plan has clients for asyncio.
     """
     if word.startswith(AIO):
         return plan_of(word.removeprefix(AIO))._replace(is_aio=True)
@@ -263,7 +263,7 @@ def main(words: list[str] | None = None) -> int:
         ("--producer", "runs of producers; elsewhere a seed is producer:N"),
         ("--aio", "clients for asyncio; elsewhere a seed is aio:N or aio:producer:N"),
         ("--corpus", "the plans of tests/sim/corpus"),
-        ("--coverage", "print what was met"),
+        ("--coverage", "print the pairs of fault and API, and the outcomes of calls"),
         ("--first", "stop at the first failure"),
         ("--once", "run no seed a second time in another process"),
     ):

@@ -73,7 +73,7 @@ def call_or_cancel(world: ChaosCluster, chance: Random, call: Callable[[], T]) -
 
 
 class _OnEventLoop:
-    """A client for asyncio with the methods of the synchronous client. Private names are those of the latter."""
+    """A client for asyncio with the methods of the synchronous client. Private names lead to the synchronous client."""
 
     def __init__(self, client: AsyncConsumer | AsyncProducer) -> None:
         self.aio: Any = client

@@ -153,7 +153,7 @@ class ClientPlan(NamedTuple):
 class Plan(NamedTuple):
     """Everything a run is made of.
 
-    Attributes: is_aio: whether the clients are those for asyncio, on event loops.
+    Attributes: is_aio: whether the clients are for asyncio, on event loops.
     """
 
     seed: int

@@ -118,7 +118,7 @@ class ProducerClient(NamedTuple):
 class ProducerPlan(NamedTuple):
     """Everything a run is made of.
 
-    Attributes: is_aio: whether the producers are those for asyncio, on event loops.
+    Attributes: is_aio: whether the producers are for asyncio, on event loops.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Code that a catalog or a table specifies: kctl imports it only if the user's configuration does, too."""
+"""Code that a catalog or a table specifies: kctl imports it only if the user's configuration specifies it."""
 
 import json
 import os
