@@ -108,8 +108,8 @@ class _Producing:
         self._undelivered = undelivered
         self._in_hand: InputRecord | Block | None = None
         """Record or block that the producer has not accepted completely."""
-        self._read_to = ""
-        """Place of the last record read, if more may follow."""
+        self._last_read: InputRecord | Block | None = None
+        """Record or block that was read last, if more may follow."""
         self._unsent_bytes = 0
         """Unsent bytes of a block that --rate delays."""
         self._sent_before = 0
@@ -184,7 +184,7 @@ class _Producing:
             self._is_open = True
         if self._inputs.are_blocks:
             for block in self._inputs.read_blocks():
-                self._take(block, block.record(len(block.values) - 1).place)
+                self._take(block)
                 if self._stops():
                     return
                 if pace is None:
@@ -195,14 +195,14 @@ class _Producing:
                 self._keep_memory()
         else:
             for record in self._inputs.read():
-                self._take(record, record.place)
+                self._take(record)
                 if self._stops():
                     return
                 if pace is not None:
                     driver.wait(waiter, pace.reserve(clock.now_ms()))
                 self._send_record(record)
                 self._is_taken()
-        self._read_to = ""
+        self._last_read = None
 
     def _send_paced(self, block: Block, pace: Pace) -> bool:
         driver = self._runtime.driver
@@ -225,8 +225,8 @@ class _Producing:
         if self._outcomes.has_failed:
             self._report_failed()
 
-    def _take(self, read: InputRecord | Block, place: str) -> None:
-        self._in_hand, self._sent_before, self._read_to = read, self._sender.sent, place
+    def _take(self, read: InputRecord | Block) -> None:
+        self._in_hand, self._sent_before, self._last_read = read, self._sender.sent, read
 
     def _stops(self) -> bool:
         """Return whether to stop reading, because delivery is hopeless and no file keeps failed records."""
@@ -404,9 +404,10 @@ class _Producing:
         if throttled_ms:
             self._common.say(f"kctl produce: throttled: brokers requested pauses of {throttled_ms} ms (a quota)")
         self._report_in_hand(result.delivered + not_delivered(result))
-        if self._read_to:
+        if (last := self._last_read) is not None:
             what = "read" if self._inputs.are_blocks else "sent or kept, but more was read ahead"
-            self._common.environment.say(f"kctl produce: nothing after {self._read_to} was {what}")
+            record = last if isinstance(last, InputRecord) else last.record(len(last.values) - 1)
+            self._common.environment.say(f"kctl produce: nothing after {record.place} was {what}")
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction is not None:

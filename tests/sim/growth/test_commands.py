@@ -66,6 +66,15 @@ def test_cost_of_command_on_a_larger_cluster_is_not_superlinear(
     assert costs[-1].requests <= 4 ** max(expected.requests, 1) * costs[0].requests, costs
 
 
+@pytest.mark.slow
+def test_produce_executes_no_python_for_further_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Compiled code measures and encodes the lines of a block together."""
+    row = next(row for row in ROWS if row.line == "produce t")
+    _warm_up, few, many = (cost_at(monkeypatch, tmp_path, row, n) for n in (500, 500, 2000))
+    lines_more = row.stdin(2000).count(b"\n") - row.stdin(500).count(b"\n")
+    assert many.lines - few.lines < lines_more / 20, (few, many)
+
+
 def test_each_command_is_in_the_table() -> None:
     commands = {command.name.removeprefix("kctl ") for command in read_tree().walk() if command.runs}
     elsewhere = {name for name in commands if name in WITHOUT_A_CLUSTER or name.split()[0] in WITHOUT_A_CLUSTER}
