@@ -315,7 +315,7 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
         (("--decode", "avros"), "'avros' is not one of auto, avro"),
         (
             ("--decode", "--output", "raw"),
-            "'--output' looks like an option: the value of --decode",
+            "Missing value for --decode: the next argument '--output' looks like an option.",
         ),
         (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
         (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),

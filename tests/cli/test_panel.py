@@ -159,8 +159,8 @@ WORKS = [
 
 NAMED = [
     ("consume orders -f '%k=%s\\n' -e", "did you mean %v?"),
-    ("-L", "kctl has no mode -L"),
-    ("-Q -t orders:0:1", "kctl has no mode -Q"),
+    ("-L", "kctl does not support the kcat mode -L"),
+    ("-Q -t orders:0:1", "kctl does not support the kcat mode -Q"),
     ("produce orders -l {file}", "Did you mean 'FILE: each line is a record'?"),
     ("produce orders -T", "Did you mean 'tee in front of kctl'?"),
     ("produce orders -m hello", "Did you mean 'the value on stdin'?"),
@@ -206,7 +206,7 @@ NAMED = [
     ("why nothing-there", "no group or topic 'nothing-there' found"),
     ("topics add-partitions", "Did you mean 'topics alter --partitions TOTAL'?"),
     ("metadata", "Did you mean 'probe'?"),
-    ("-C t -b {b}", "kctl has no mode -C: read a topic with kctl consume TOPIC"),
+    ("-C t -b {b}", "kctl does not support the kcat mode -C: use kctl consume TOPIC"),
 ]
 """Lines that mean something else in kctl, and the words that name it."""
 
@@ -253,7 +253,10 @@ def test_there_are_as_many_lines_as_promised() -> None:
 def test_variable_of_another_tool_is_answered_with_the_right_one(name: str) -> None:
     ended = kctl("topics", "list", environ={name: "127.0.0.1:1"})
     assert ended.code == 2
-    assert ended.stderr.splitlines()[-1] == f"hint: set $KCTL_BOOTSTRAP_SERVERS: kctl does not read ${name}"
+    assert (
+        ended.stderr.splitlines()[-1]
+        == f"hint: set $KCTL_BOOTSTRAP_SERVERS instead of ${name}, which kctl does not read"
+    )
 
 
 def test_key_of_the_option_is_the_key_of_every_record(bootstrap: str, topic: str) -> None:

@@ -122,7 +122,7 @@ def test_some_topics_fail(bootstrap: str, topic: str) -> None:
         (("create", "a/b"), ExitCode.USAGE, "hint: use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"),
         (("create", "new", "--replication-factor", "9"), ExitCode.USAGE, "INVALID_REPLICATION_FACTOR"),
         (("create", "new", "--config", "no.such=1"), ExitCode.USAGE, "INVALID_CONFIG"),
-        (("create", "new", "--config", "x"), ExitCode.USAGE, "is not KEY=VALUE"),
+        (("create", "new", "--config", "x"), ExitCode.USAGE, "use KEY=VALUE instead of"),
         (("create", "new", "--partitions", "0"), ExitCode.USAGE, "--partitions"),
         (("delete", "nope"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
         (("describe", "nope"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
