@@ -6,7 +6,7 @@ from kctl.cli.options import Common
 
 MANY_RECORDS: Final = 1_000_000
 """Number of records above which the note appears."""
-UNCOMPILED: Final = "this install has no compiled record module: records need many times the CPU time"
+UNCOMPILED: Final = "the compiled record module is not installed, so records need much more CPU time"
 
 
 def state() -> str:

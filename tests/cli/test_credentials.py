@@ -16,7 +16,7 @@ from tests.cli.processes import Ended, kctl
 
 NO_TOPICS = re.compile("kctl topics: no topics found: brokers list only topics that .* may describe\n")
 CANARY = "canary-1187 \"it's\\"
-NOTE = "sets other servers than profile alice, so kctl does not use its login (-C alice uses it)"
+NOTE = "sets different servers. To use the login, add -C alice"
 
 
 class User:

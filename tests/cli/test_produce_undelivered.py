@@ -84,7 +84,7 @@ def test_undelivered_file_follows_no_symbolic_link(refused: str, tmp_path: Path)
     link = str(tmp_path / "link.jsonl")
     sent = kctl("produce", "t", "-b", refused, "--api-timeout", "300ms", "--undelivered", link, stdin=b"one\n")
     assert sent.code == ExitCode.USAGE
-    assert "a symbolic link, which is not followed" in sent.stderr.replace("\n", " ")
+    assert "symbolic links are not followed" in sent.stderr.replace("\n", " ")
     assert not (tmp_path / "victim").exists()
 
 

@@ -210,5 +210,5 @@ def test_existing_topic_is_no_error_where_it_may_exist(bootstrap: str, topic: st
     new = f"{topic}-if-new"
     ended = kctl("topics", "create", topic, new, "--if-not-exists", "-b", bootstrap, "--output", "JSONL")
     assert (ended.code, json.loads(ended.stdout)["topic"]) == (0, new)
-    assert ended.stderr == f"kctl topics: topic {topic} already exists\n"
+    assert ended.stderr == f"kctl topics: skipped topic {topic}, which already exists\n"
     assert kctl("topics", "create", topic, "-b", bootstrap).code == ExitCode.USAGE

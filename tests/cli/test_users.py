@@ -85,8 +85,8 @@ def test_pipe_without_an_end_is_given_up_at_the_api_timeout(access: str, tmp_pat
     [
         (b"", "the password is empty"),
         (b"\n", "the password is empty"),
-        (f"{CANARY}\nmore\n".encode(), "more than one line"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (f"{CANARY}\nmore\n".encode(), "must be a single line"),
+        (b"\xff\xfe", "is not valid UTF-8"),
         (b"x" * 1025, "longer than 1024 bytes"),
         (b"x" * 2_000_000, "is larger than"),
     ],
@@ -140,4 +140,4 @@ def test_principal_without_rights_is_refused(password_file: str) -> None:
 def test_variable_that_is_not_utf_8_is_no_password(access: str) -> None:
     ended = kctl("users", "create", "x", "--password-from", "env:PW", "-b", access, environ={"PW": f"{CANARY}\udcff"})
     assert (ended.code, is_silent_about_it(ended)) == (ExitCode.USAGE, True)
-    assert "--password-from: the password is not UTF-8" in ended.stderr
+    assert "--password-from: the password is not valid UTF-8" in ended.stderr

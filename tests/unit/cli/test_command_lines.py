@@ -110,7 +110,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("probe", "-b", "no-port:"), "no-port:9092"),
         (("sandbox", "start", "--nodes", "0"), "--nodes"),
         (("sandbox", "start", "--port", "65535"), "need ports above 65535"),
-        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "is not NAME or NAME:PARTITIONS"),
+        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "use NAME or NAME:PARTITIONS instead of 'a:b'"),
         (("sandbox", "start", "--port", "0", "--topic", "a/b"), "--topic"),
         (("sandbox", "--port", "1"), "No such option"),
     ],
