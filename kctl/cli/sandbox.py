@@ -211,9 +211,10 @@ def start(
 
 
 def _running(nodes: int, *, keeps_data: bool) -> str:
-    brokers = "1 broker is" if nodes == 1 else f"{nodes} brokers are"
-    ends = "save all data" if keeps_data else "delete all data"
-    return f"{brokers} running. Press Ctrl-C to stop the sandbox and {ends}"
+    ends = "saves" if keeps_data else "deletes"
+    if nodes == 1:
+        return f"1 broker is running. Ctrl-C stops it and {ends} its data"
+    return f"{nodes} brokers are running. Ctrl-C stops them and {ends} their data"
 
 
 @app.command("fault", cls=_Fault)

@@ -33,7 +33,7 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
     assert ended == (
         ExitCode.SIGINT,
         b"",
-        "kctl sandbox: 2 brokers are running. Press Ctrl-C to stop the sandbox and delete all data\n",
+        "kctl sandbox: 2 brokers are running. Ctrl-C stops them and deletes their data\n",
     )
 
 
@@ -43,7 +43,7 @@ def test_sandbox_with_data_keeps_records_until_its_next_start(tmp_path: Path) ->
         assert process.stdout is not None
         servers = _bootstrap(process.stdout.readline())
         assert kctl("produce", "t", "-b", servers, "-q", stdin=b"one\n").code == 0
-        said = "kctl sandbox: 1 broker is running. Press Ctrl-C to stop the sandbox and save all data\n"
+        said = "kctl sandbox: 1 broker is running. Ctrl-C stops it and saves its data\n"
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", said)
     with running("sandbox", "start", *options, "-q") as process:
         assert process.stdout is not None

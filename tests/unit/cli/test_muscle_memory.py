@@ -147,7 +147,7 @@ NAMED = [
     ("consume t -b h:1 -X brokers=a:1", "did you mean bootstrap.servers?"),
     ("produce t -b h:1 -X message.timeout.ms=5", "did you mean delivery.timeout.ms?"),
     ("produce t -b h:1 -X request.timeot.ms=5", "did you mean request.timeout.ms?"),
-    ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD"),
+    ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: set $KCTL_SASL_PASSWORD"),
     ("topics lst", "Did you mean 'list'?"),
     ("topics --topic list", "No such option '--topic'."),
     ("quotas --add", "Did you mean 'quotas set KEY=VALUE'?"),

@@ -236,7 +236,7 @@ def test_silence_after_a_phase_is_reported_although_further_connections_are_open
     _further_connection(run, run.clock.now_ms())
     connected()
     [line] = run.passes(100)
-    assert f"{PLACE}: no {'response to ApiVersions' if is_asked else 'progress after phase tcp'}" in line
+    assert f"{PLACE}: no {'response to ApiVersions' if is_asked else 'connection progress after phase tcp'}" in line
 
 
 def test_look_up_that_is_done_is_not_waited_for_whatever_becomes_of_the_addresses() -> None:

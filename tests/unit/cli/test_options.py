@@ -110,7 +110,7 @@ def test_properties_that_do_nothing_here_are_told() -> None:
     assert stderr.getvalue() == "kctl: note: acks from -X is ignored: a property of the producer\n"
     common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert "$KCTL_LINGER_MS linger.ms is ignored" in stderr.getvalue()
+    assert "linger.ms from $KCTL_LINGER_MS is ignored" in stderr.getvalue()
 
 
 def test_sasl_mechanism_without_sasl_in_the_security_protocol_is_noted() -> None:
