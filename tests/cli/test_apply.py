@@ -67,7 +67,7 @@ def test_topics_are_made_as_declared_and_a_second_run_changes_nothing(empty: Ser
     assert "~ topic orders partitions: 2 -> 4\n" in made.stderr
     again = apply(empty, "-f", str(path))
     assert (again.code, again.stdout) == (0, b"")
-    assert "nothing to change: 2 topics are as declared" in again.stderr
+    assert "no changes needed: 2 topics match the file" in again.stderr
     same = apply(empty, "-f", str(path), "--diff")
     assert (same.code, same.stdout) == (0, b"")
     for words in ((), ("--diff",), ("--dry-run",)):
@@ -151,7 +151,7 @@ def test_prune_on_a_terminal_shows_the_changes_and_asks(
         terminal.read_all()
         assert terminal.process.wait(BOUND_S) == 0
     assert "- topic old (3 partitions) with all its records" in shown
-    assert "Make 3 changes, including 1 topic deleted with all records? [y/N]" in shown
+    assert "Make 3 changes (1 topic deleted with all records)? [y/N]" in shown
     assert set(empty.sandbox.cluster.topics) == ({"orders", "bills"} if is_pruned else {"old"})
 
 

@@ -85,7 +85,7 @@ def test_reader_that_exits_early_is_noted_where_offsets_are_committed(bootstrap:
         process.stdout.close()
         assert process.wait(bound(30)) == 0
         assert process.stderr is not None
-        assert b"note: the reader of stdout exited, and may not have read the last records" in process.stderr.read()
+        assert b"exited, and may not have read the last committed records" in process.stderr.read()
 
 
 def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> None:
@@ -112,7 +112,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
         (("-p", "0"), "--partition cannot be combined with --group"),
         (("-o", "stored-5"), "which starts at the committed offsets"),
         (("--tail", "5"), "--tail cannot be combined with --offset, --from-beginning, or --group"),
-        (("-X", "enable.auto.commit=true"), "which commits offsets after printing the records"),
+        (("-X", "enable.auto.commit=true"), "kctl consume commits offsets after printing the records"),
     ],
 )
 def test_consume_with_group_rejects_options_that_the_group_decides(arguments: tuple[str, ...], text: str) -> None:

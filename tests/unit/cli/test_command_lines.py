@@ -78,7 +78,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
     [
         (("consume", "t", "-o", "strat"), "'strat' is not an offset"),
         (("consume", "t", "-o", "0=5:strat"), "'strat' is not an offset"),
-        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs the group"),
+        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs a group with committed offsets"),
         (("consume", "t", "--from-beginning", "-o", "end"), "cannot be combined with --offset"),
         (("consume", "t", "--tail", "-1"), "--tail"),
         (("consume", "t", "--tail", "5", "-o", "end"), "--tail cannot be combined with"),
