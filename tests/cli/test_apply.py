@@ -89,7 +89,7 @@ def test_prune_needs_execute_and_deletes_what_is_not_declared(empty: ServedSandb
     empty.sandbox.create_topic("old", 3)
     empty.sandbox.create_topic("_schemas", 1)
     shown = apply(empty, "-f", str(path), "--prune")
-    assert (shown.code, "1 topic deleted with all records. Add --execute to make the change." in shown.stderr) == (
+    assert (shown.code, "(1 topic deleted with all records). Add --execute to make the change." in shown.stderr) == (
         0,
         True,
     )
@@ -212,7 +212,7 @@ def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
         ]
         assert apply(served, "-f", "-", "--diff", stdin=text).code == 0
         shown = apply(served, "-f", "-", "--prune", stdin=text)
-        assert (shown.code, "1 ACL deleted. Add --execute to make the change." in shown.stderr) == (0, True), shown
+        assert (shown.code, "(1 ACL deleted). Add --execute to make the change." in shown.stderr) == (0, True), shown
         pruned = apply(served, "-f", "-", "--prune", "--yes", "--output", "json", stdin=text)
         assert results(pruned) == [("delete", "acl allow User:old read topic orders", None, "done")]
         exported = apply(served, "--export")

@@ -108,8 +108,8 @@ def test_file_that_is_no_password_is_refused(access: str, tmp_path: Path, conten
         (("create", "a", "--password-from", "env:NOT_SET"), "$NOT_SET is not set"),
         (("create", "a", "--password-from", "secret"), "unknown reference: use"),
         (("create", "a", "--password-from", "env:A", "--password-file", "b"), "cannot be combined"),
-        (("create", "a"), "there is no terminal"),
-        (("create", "a", "--iterations", "1"), "from 4096 to 16384"),
+        (("create", "a"), "no terminal found"),
+        (("create", "a", "--iterations", "1"), "use 4096 to 16384"),
         (("create", "a", "--mechanism", "PLAIN"), "'PLAIN' is not one of SCRAM-SHA-256, SCRAM-SHA-512"),
     ],
 )

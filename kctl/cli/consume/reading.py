@@ -335,8 +335,8 @@ class Reading:
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
             self.note(
-                f"-o does not set an end for {followed}, so kctl reads new records until Ctrl-C. To exclude partitions, "
-                "use -p. To stop at the end, use -e"
+                f"-o does not set an end for {followed}, so kctl reads new records until Ctrl-C. To exclude "
+                "partitions, use -p. To stop at the end, use -e"
             )
 
     def report_interrupt(self) -> None:
