@@ -87,8 +87,8 @@ def api(
 ) -> int:
     """Send a request to any Kafka API and print the response as JSON.
 
-    Requests and responses have Kafka's field names, with bytes as base64. Omitted fields get Kafka's defaults, and
-    timeoutMs gets the remaining --api-timeout. kctl does not retry the request.
+    Fields have the names of the Kafka protocol, and binary fields are base64. Omitted fields have their defaults.
+    timeoutMs defaults to the remaining --api-timeout. kctl does not retry the request.
     """
     if name is None:
         return _list(common)

@@ -43,7 +43,8 @@ def show(
     common: Common,
     kind: Type,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help=f"Resource name, or broker ID. Omit for {DEFAULTS}.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help=f"Resource name, or broker ID. Omit this argument for {DEFAULTS}."),
     ] = None,
     changed: Annotated[bool, typer.Option("--changed", help="Hide configs that have the default value.")] = False,
     docs: Annotated[bool, typer.Option("--docs", help="Add the description of each config.")] = False,

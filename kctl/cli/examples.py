@@ -31,7 +31,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Print the newest 10 records", "kctl consume orders --tail 10"),
         Example("Print the records of the last hour as JSON lines", "kctl consume orders -o @-1h:end --output jsonl"),
         Example("Print offsets 0 to 4 of partition 0, with keys", "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'"),
-        Example("Print all records, and new records until Ctrl-C", "kctl consume orders", _CTRL_C),
+        Example("Print all records, then new records until Ctrl-C", "kctl consume orders", _CTRL_C),
         Example(
             "Decode Avro records with a schema registry", "kctl consume orders --decode auto --output jsonl", _SPARK
         ),
@@ -56,7 +56,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "Send one record per line, with the key before the colon",
             "printf 'ann:2 apples\\n' | kctl produce orders -K :",
         ),
-        Example("Copy a topic without loss", "kctl consume orders -e --output jsonl | kctl produce copies -i jsonl"),
+        Example("Copy all records of a topic", "kctl consume orders -e --output jsonl | kctl produce copies -i jsonl"),
     ),
     "kctl probe": (
         Example("Check every address of every broker", "kctl probe --connect-timeout 2s --strict"),
@@ -103,11 +103,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show the free space of all brokers", "kctl brokers log-dirs"),
         Example("Show the largest replicas of broker 1", "kctl brokers log-dirs 1 --replicas"),
     ),
-    "kctl why": (Example("Check the group or topic billing", "kctl why billing --severity error"),),
+    "kctl why": (Example("Check the group or the topic named billing", "kctl why billing --severity error"),),
     "kctl why group": (
         Example("Find out why a group does not read", "kctl why group billing --severity error"),
         Example(
-            "Compare two measurements, to find problems over time",
+            "Compare two measurements, 2 seconds apart",
             "kctl why group billing --interval 2s --severity error",
         ),
         Example("Print findings as JSON lines", "kctl why group billing --severity error --output jsonl"),
@@ -117,14 +117,14 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl doctor": (
         Example("Check the whole cluster", "kctl doctor --severity error"),
         Example(
-            "Check everything except for one finding",
+            "Check the whole cluster, but ignore one finding",
             "kctl doctor --group billing --ignore group-no-members --severity error",
         ),
     ),
     "kctl partitions plan": (
         Example("Move a topic to broker 1", "kctl partitions plan orders --to-brokers 1 > plan.json"),
         Example(
-            "Remove all replicas from broker 3, before a shutdown",
+            "Move all replicas away from broker 3",
             "kctl partitions plan --exclude-brokers 3 > plan.json",
         ),
     ),
@@ -134,7 +134,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl partitions list": (Example("List partitions that are being moved", "kctl partitions list"),),
     "kctl partitions elect": (
-        Example("Show which leaders would change", "kctl partitions elect --all --dry-run"),
+        Example("Show the leaders that would change", "kctl partitions elect --all --dry-run"),
         Example("Elect the preferred leaders of a topic", "kctl partitions elect orders"),
     ),
     "kctl wait topic": (Example("Wait for a topic with two partitions", "kctl wait topic orders --partitions 2"),),
@@ -154,7 +154,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl configs show": (
-        Example("Show the configs that are set for a topic", "kctl configs show topic orders --changed"),
+        Example("Show only the changed configs of a topic", "kctl configs show topic orders --changed"),
         Example("Show the configs of a broker as JSON", "kctl configs show broker 1 --output json"),
     ),
     "kctl configs set": (
@@ -172,11 +172,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl acls create": (
         Example("Allow a user to read a topic", "kctl acls create --allow User:ann --operation read --topic orders"),
         Example(
-            "Allow a user to consume a topic as a group",
+            "Allow a user to consume a topic with a group",
             "kctl acls create --allow User:ann --consumer --topic orders --group billing",
         ),
         Example(
-            "Deny the deletion of topics with a prefix",
+            "Deny the deletion of topics that begin with a prefix",
             "kctl acls create --deny 'User:*' --operation delete --topic ord --prefixed",
         ),
     ),
@@ -232,8 +232,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl groups describe": (Example("Show state, members, and lag", "kctl groups describe billing"),),
     "kctl groups lag": (
         Example("Exit with 3 if the lag exceeds 1000 records", "kctl groups lag billing --threshold 1000"),
-        Example("Show all groups, with rates and the time to catch up", "kctl groups lag --all --rates"),
-        Example("Refresh every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
+        Example("Show all groups with rates and catch-up times", "kctl groups lag --all --rates"),
+        Example("Show the lag every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
     ),
     "kctl groups members": (Example("Show members and their partitions", "kctl groups members billing"),),
     "kctl groups delete": (
@@ -260,7 +260,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl profile show": (
         Example("Show the settings of a profile with their sources", "kctl profile show dev --origin"),
     ),
-    "kctl profile use": (Example("Select the current profile", "kctl profile use dev"),),
+    "kctl profile use": (Example("Make dev the current profile", "kctl profile use dev"),),
     "kctl profile create": (
         Example("Create a profile for a cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
         Example(
@@ -268,7 +268,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "kctl profile create p --sasl-mechanism PLAIN --user ann --password-from env:PW",
         ),
     ),
-    "kctl profile edit": (Example("Change one property", "kctl profile edit dev -X client.id=reports"),),
+    "kctl profile edit": (Example("Change a property of a profile", "kctl profile edit dev -X client.id=reports"),),
     "kctl profile delete": (Example("Delete a profile", "kctl profile delete dev"),),
     "kctl profile import": (
         Example(
@@ -277,7 +277,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl profile export": (Example("Export a profile for Java clients", "kctl profile export dev"),),
     "kctl profile check": (Example("Check a profile for errors", "kctl profile check dev"),),
-    "kctl profile trust": (Example("Allow the project's .kctl.toml", "kctl profile trust"),),
+    "kctl profile trust": (Example("Trust the .kctl.toml of the current project", "kctl profile trust"),),
     "kctl bench produce": (Example("Send 1000 records to a topic", "kctl bench produce -n 1000 --topic orders"),),
     "kctl bench consume": (Example("Read 10 records", "kctl bench consume -n 10 --topic orders"),),
     "kctl bench end-to-end": (
@@ -334,7 +334,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
-    "kctl completion bash": (Example("Complete commands in this shell", "source <(kctl completion bash)"),),
+    "kctl completion bash": (Example("Load completion into the current shell", "source <(kctl completion bash)"),),
     "kctl completion zsh": (Example("Write the script to a directory of $fpath", "kctl completion zsh > _kctl"),),
     "kctl completion fish": (Example("Write the script to a file", "kctl completion fish > kctl.fish"),),
     "kctl completion powershell": (Example("Write the script to a file", "kctl completion powershell > kctl.ps1"),),
@@ -352,7 +352,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             _CTRL_C,
         ),
         Example(
-            "Start brokers with IDs from 0 that accept large records",
+            "Start brokers that accept large records, with IDs from 0",
             "kctl sandbox start --node-ids-from 0 --config message.max.bytes=9000000",
             _SPARK,
         ),

@@ -22,7 +22,7 @@ app = Commands()
 def help_json(ctx: typer.Context) -> int:
     """Print all commands, arguments, options, and exit codes as JSON.
 
-    The schema is docs/schemas/help.v1.json. Later releases may add fields, but change fields only with a new `v`.
+    The schema is docs/schemas/help.v1.json. Later releases may add fields. Any other change increases `v`.
     """
     import json  # wanted only here
 

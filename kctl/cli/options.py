@@ -157,7 +157,8 @@ def common(
         typer.Option("--bootstrap-server", "--bootstrap-servers", "--brokers", metavar="HOST:PORT", hidden=True),
     ] = None,
     api_timeout: Annotated[
-        int | None, _duration("--api-timeout", text="Maximum time for each call [default: 60s].")
+        int | None,
+        _duration("--api-timeout", text="Maximum time for each operation, including retries [default: 60s]."),
     ] = None,
     connect_timeout: Annotated[
         int | None,

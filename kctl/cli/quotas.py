@@ -68,7 +68,7 @@ def entity_options(
         if name is not None and is_default:
             raise click.UsageError(f"--{kind} and --{kind}-default cannot be combined.")
         if name == "":
-            raise click.BadParameter(f"the {kind} is empty", param_hint=f"'--{kind}'")
+            raise click.BadParameter("use a value that is not empty", param_hint=f"'--{kind}'")
         if name is not None or is_default:
             found[kind] = name
     if "ip" in found and len(found) > 1:
@@ -211,7 +211,9 @@ def _value(key: str, text: str) -> float:
         value = -1
     if not 0 < value < float("inf") or "_" in text:
         sizes = ", or a size such as 1MB or 512KiB" if is_size else ""
-        raise click.BadParameter(f"{key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'")
+        raise click.BadParameter(
+            f"invalid quota {key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'"
+        )
     return value
 
 

@@ -111,7 +111,7 @@ def start(
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Super user, who does not need ACLs. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
+            help="Super user, who is allowed all operations. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
         ),
     ] = None,
     sasl_users: Annotated[
@@ -139,7 +139,7 @@ def start(
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Control socket for `kctl sandbox fault` and `kctl sandbox status` [default: found automatically].",
+            help="Control socket for `kctl sandbox fault` and `kctl sandbox status` [default: chosen automatically].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
@@ -301,7 +301,9 @@ def _racks_of(nodes: int, text: str | None) -> list[str] | None:
         return None
     racks = text.split(",")
     if "" in racks or len(racks) > nodes:
-        raise click.BadParameter(f"{text!r}: use 1 to {nodes} racks, separated by commas", param_hint="'--racks'")
+        raise click.BadParameter(
+            f"use 1 to {nodes} racks, separated by commas, instead of {text!r}", param_hint="'--racks'"
+        )
     return [racks[at % len(racks)] for at in range(nodes)]
 
 

@@ -74,7 +74,9 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
         raise no_sandbox()
     listed = "; ".join(f"{state['bootstrap']}: --control {path}" for path, state in found.items())
     raise CommandError(
-        ExitCode.USAGE, f"{len(found)} sandboxes are running", f"choose one with --control PATH: {listed}"
+        ExitCode.USAGE,
+        f"cannot select a sandbox: {len(found)} sandboxes are running",
+        f"choose one with --control PATH: {listed}",
     )
 
 
@@ -114,7 +116,7 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 def no_sandbox() -> CommandError:
     return CommandError(
-        ExitCode.USAGE, "no running sandbox of this user found", "start a sandbox with: kctl sandbox start"
+        ExitCode.USAGE, "no running sandbox found for this user", "start a sandbox with: kctl sandbox start"
     )
 
 

@@ -163,7 +163,10 @@ def delete(
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Delete a deleted subject permanently, including its schema IDs.")
+        bool,
+        typer.Option(
+            "--permanent", help="Permanently delete a subject that is already deleted, including its schema IDs."
+        ),
     ] = False,
 ) -> int:
     """Delete a subject, or one version of a subject.

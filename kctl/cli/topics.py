@@ -68,7 +68,7 @@ def list_(
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
     size: Annotated[
-        bool, typer.Option("--size", help="Show the size of all replicas, which queries all brokers.")
+        bool, typer.Option("--size", help="Show the total size of all replicas. Queries all brokers.")
     ] = False,
 ) -> int:
     """List topics with their partitions and replication factor."""
@@ -105,7 +105,7 @@ def describe(
         bool, typer.Option("--configs", help="Show configs with sources and defaults instead of partitions.")
     ] = False,
     docs: Annotated[bool, typer.Option("--docs", help="With --configs, add the description of each config.")] = False,
-    size: Annotated[bool, typer.Option("--size", help="Show the size of each replica instead of the leader.")] = False,
+    size: Annotated[bool, typer.Option("--size", help="Show the size of each replica.")] = False,
 ) -> int:
     """Show the leader, replicas, and in-sync replicas of each partition."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help

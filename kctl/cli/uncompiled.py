@@ -23,4 +23,4 @@ def note_uncompiled(common: Common, records: int = MANY_RECORDS + 1) -> None:
 
     if not is_compiled():
         common.say(f"{common.environment.program}: note: {UNCOMPILED}")
-        common.say("hint: install a wheel, or install with a C compiler and without KCTL_PURE=1")
+        common.say("hint: install kctl from a wheel, or with a C compiler and without KCTL_PURE=1")

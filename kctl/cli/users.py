@@ -222,12 +222,14 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
         raise error
     if is_new and error is None:
         raise CommandError(
-            ExitCode.USAGE, f"user {name!r} already exists", "change the password with: kctl users alter"
+            ExitCode.USAGE,
+            f"cannot create user {name!r}: it already exists",
+            "change the password with: kctl users alter",
         )
     if not is_new and error is not None:
         _suggest_users(admin, found)
-        hint = getattr(error, "hint", "") or "list the users with a password with: kctl users list"
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no user {name!r} with a password found", hint)
+        hint = getattr(error, "hint", "") or "list SCRAM users with: kctl users list"
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"SCRAM user {name!r} not found", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
 

@@ -131,10 +131,10 @@ def _missing_of_topic(info: "TopicInfo", partitions: int, *, in_sync: bool) -> I
         yield f"topic {info.name} has {len(info.partitions)} of {partitions} partitions"
     for part in info.partitions.values():
         if part.leader_id == NO_NODE:
-            yield f"{info.name}-{part.partition} has no leader"
+            yield f"partition {info.name}-{part.partition} has no leader"
     for part in info.partitions.values() if in_sync else ():
         if len(part.isr) < len(part.replicas):
-            yield f"{info.name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
+            yield f"partition {info.name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
 
 
 def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | None) -> str:

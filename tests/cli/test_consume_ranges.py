@@ -98,7 +98,7 @@ def test_the_end_is_reached_where_all_is_deleted(
     send(bootstrap, topic, 0, ["x", "y", "z"])
     cluster.sandbox.delete_records(topic, 0, 3)
     ended = consume(topic, "-b", bootstrap, "-e", *(part.format(topic=topic) for part in group))
-    assert ended == (0, b"", "kctl consume: note: 0 records: all partitions are empty\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: all partitions are empty\n")
 
 
 # --- the newest -----------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> No
     assert consume(topic, "-b", bootstrap, "-e") == (
         0,
         b"",
-        "kctl consume: note: 0 records: all partitions are empty\n",
+        "kctl consume: note: no records printed: all partitions are empty\n",
     )
     assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
 
@@ -156,9 +156,9 @@ def test_exit_at_end_with_a_limit_of_no_records_notes_nothing(
 def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
     send(bootstrap, topic, 0, ["x"])
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
-    assert ended == (0, b"", "kctl consume: note: 0 records: no records after the start offset\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: no records after the start offset\n")
     ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
-    assert ended == (0, b"", "kctl consume: note: 0 records: 1 record read, but none matched --grep or --jq\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: 1 record read, but none matched --grep or --jq\n")
 
 
 @pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])

@@ -44,7 +44,7 @@ def test_tell_and_status_find_the_sandbox_that_runs(folder: Path) -> None:
         assert {str(row["faults"]) for row in status()} == {"[]"}
     [left] = folder.iterdir()  # the sandbox was killed
     for ended in (kctl("sandbox", "status"), kctl("sandbox", "fault", "heal")):
-        assert (ended.code, "no running sandbox of this user found" in ended.stderr) == (ExitCode.USAGE, True)
+        assert (ended.code, "no running sandbox found for this user" in ended.stderr) == (ExitCode.USAGE, True)
     assert not left.exists()
 
 

@@ -128,7 +128,7 @@ def test_users_that_exist_or_do_not(access: str, password_file: str) -> None:
     assert listed(access) == []
     assert kctl("users", "create", "ann", *password).code == 0
     ended = kctl("users", "create", "ann", *password)
-    assert (ended.code, "user 'ann' already exists" in ended.stderr) == (ExitCode.USAGE, True)
+    assert (ended.code, "cannot create user 'ann': it already exists" in ended.stderr) == (ExitCode.USAGE, True)
 
 
 def test_principal_without_rights_is_refused(password_file: str) -> None:

@@ -43,8 +43,8 @@ def acls() -> None:
 def list_(common: Common, resources: Resources, options: RuleOptions, principals: Principals = None) -> int:
     """List all ACL rules, or the rules that match all options.
 
-    For a resource, also lists rules with a matching prefix and with '*'. --prefixed lists only rules with exactly
-    this prefix.
+    Resource options also match rules for '*' and for prefixes of the name. With --prefixed, they match only rules
+    for exactly this prefix.
     """
     from kctl.cli.acls.run import list_rules
 
@@ -93,8 +93,8 @@ def delete(
 ) -> int:
     """Delete the ACL rules that match all options.
 
-    Lists the rules and prompts for confirmation. In scripts, add --execute. Only rules for
-    exactly the given resource names match, or for exactly the given prefixes with --prefixed.
+    Lists the rules and prompts for confirmation. In scripts, add --execute. Resource options
+    match only rules for exactly this name, or with --prefixed for exactly this prefix.
     """
     from kctl.cli.acls.run import delete_rules
 

@@ -40,7 +40,7 @@ def apply(
 ) -> int:
     """Create and change topics and ACLs to match a YAML file.
 
-    First shows the changes and validates them on the brokers. With --prune, also deletes, and prompts for
+    First shows the changes and validates them on the brokers. --prune also deletes resources, after a prompt for
     confirmation. In scripts, add --execute.
     """
     from kctl.cli.admin_client import admin_of  # deferred import: keeps --help fast

@@ -127,7 +127,9 @@ def _topic(node: Node) -> DeclaredTopic:
         raise YamlRefused(node.line, "a topic has no name")
     name = _text(fields["name"], "name")
     if not is_topic_name(name):
-        raise YamlRefused(fields["name"].line, f"invalid topic name {shown(name)}")
+        raise YamlRefused(
+            fields["name"].line, f"invalid topic name {shown(name)}: use at most 249 letters, digits, '.', '_', or '-'"
+        )
     return DeclaredTopic(
         name,
         _number(fields.get("partitions"), "partitions", MOST_PARTITIONS),
@@ -192,4 +194,4 @@ def _refuse(node: Node, what: str, wanted: str) -> NoReturn:
     found = "a list" if isinstance(node, Items) else "a mapping" if isinstance(node, Fields) else None
     if isinstance(node, Scalar):
         found = "nothing" if node.is_null else shown(node.text)
-    raise YamlRefused(node.line, f"{what} must be {wanted}, not {found}")
+    raise YamlRefused(node.line, f"field {what} must be {wanted}, not {found}")

@@ -164,7 +164,9 @@ def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> ApplyPlan:
 def _as_declared(declaration: Declaration) -> str:
     counts = {"topic": declaration.topics, "ACL": declaration.acls}
     parts = [counted(len(given), name) for name, given in counts.items() if given is not None]
-    return f"{' and '.join(parts)} {'matches' if parts[0].startswith('1 ') and len(parts) == 1 else 'match'} the file"
+    names = " and ".join(parts)
+    is_one = parts[0].startswith("1 ") and len(parts) == 1
+    return f"{names} matches the file" if is_one else f"{names} match the file"
 
 
 def _lines(changes: Sequence[ApplyChange]) -> list[str]:
@@ -283,7 +285,7 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
     if done < total:
         maybe = f", {unknown} possibly made" if unknown else ""
-        common.environment.say(f"{common.environment.program}: {done} of {counted(total, 'change')} made{maybe}")
+        common.environment.say(f"{common.environment.program}: {done} of {total} changes made{maybe}")
         common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code
 

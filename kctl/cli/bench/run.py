@@ -65,9 +65,9 @@ class BenchRequest(NamedTuple):
 
 PERCENTS = (50, 95, 99, 99.9)
 MEANINGS = {
-    Kind.PRODUCE: "from send() to the acknowledgment",
-    Kind.CONSUME: "of polls that returned records",
-    Kind.END_TO_END: "from send() to the consumer",
+    Kind.PRODUCE: "time from send() to the acknowledgment",
+    Kind.CONSUME: "time of polls that returned records",
+    Kind.END_TO_END: "time from send() to the consumer",
 }
 
 

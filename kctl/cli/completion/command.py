@@ -23,8 +23,8 @@ app = Commands(no_args_is_help=True)
 def completion() -> None:
     """Set up completion for bash, zsh, fish, or PowerShell.
 
-    Topics and groups are completed from the cluster, within 300ms (KCTL_COMPLETION_TIMEOUT_MS). If the cluster does not
-    respond, kctl offers the names of the last response, up to a day old.
+    Completion queries the cluster for topics and groups, for at most 300ms (KCTL_COMPLETION_TIMEOUT_MS). If the cluster
+    does not respond, kctl offers names that are up to a day old.
     """
 
 

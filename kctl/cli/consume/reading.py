@@ -364,7 +364,7 @@ class Reading:
             why = f"{counted(self._writer.filtered, 'record')} read, but none matched --grep or --jq"
         else:
             why = "all partitions are empty" if self._targets.are_all_empty else "no records after the start offset"
-        self.note(f"0 records: {why}")
+        self.note(f"no records printed: {why}")
 
 
 def _gone(lost: int, offset: int) -> str:

@@ -53,7 +53,7 @@ def test_lines() -> None:
         "records/s   1.5",
         "MB/s        0.500",
         "latency",
-        "  from send() to the acknowledgment",
+        "  time from send() to the acknowledgment",
         "  p50       2.000 ms",
         "  p95       2.500 ms",
         "  p99       2.500 ms",
