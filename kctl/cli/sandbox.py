@@ -111,7 +111,7 @@ def start(
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Super user, who is allowed all operations. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
+            help="Super user with all permissions. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
         ),
     ] = None,
     sasl_users: Annotated[
