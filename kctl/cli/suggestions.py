@@ -56,12 +56,12 @@ COMMANDS = {
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
         "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'",
-        "--whitelist": "consume /PATTERN/", "--include": "consume /PATTERN/",
+        "--whitelist": "kctl consume /PATTERN/", "--include": "kctl consume /PATTERN/",
     },
     "produce": {
         "--json": "-i jsonl", "-J": "-i jsonl",
         "--value": "echo VALUE | kctl produce TOPIC", "-m": "echo VALUE | kctl produce TOPIC",
-        "-l": "produce TOPIC FILE", "--property": "-K TEXT", "-T": "tee FILE | kctl produce TOPIC",
+        "-l": "kctl produce TOPIC FILE", "--property": "-K TEXT", "-T": "tee FILE | kctl produce TOPIC",
     },
     "topics offsets": {"--time": "--at @TIME"},
     "groups": {

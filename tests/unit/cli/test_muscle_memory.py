@@ -167,7 +167,7 @@ NAMED = [
     ("why orders billing", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
     ("why orders billing --output json", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
     ("why grup billing", "No such command 'grup'. Did you mean 'group'?"),
-    ("-t t -P -l f", "Did you mean 'produce TOPIC FILE'?"),
+    ("-t t -P -l f", "Did you mean 'kctl produce TOPIC FILE'?"),
     ("topics delete-records t", "Did you mean 'topics trim'?"),
     ("kafka-delete-records.sh --offset-json-file f", "Did you mean 'topics trim'?"),
     ("partitions list --unavailable-partitions", "Did you mean 'topics list --offline'?"),
