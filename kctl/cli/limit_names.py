@@ -20,7 +20,7 @@ OPTION_OF_LIMIT = {name: option for option, name in PROPERTY_OF_OPTION.items() i
     "max.block.ms": "--api-timeout",
     "close(timeout)": "--close-timeout",
     "idle_ms": "--idle",
-    "max_decompressed_bytes": "kctl consume --max-memory raises it",
+    "max_decompressed_bytes": "set by kctl consume --max-memory",
 }
 """Options by the client's name of a limit."""
 

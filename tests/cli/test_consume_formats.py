@@ -60,7 +60,9 @@ def filled(cluster: ServedSandbox, topic: str) -> str:
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )  # fmt: skip
 def test_forms(bootstrap: str, filled: str, options: tuple[str, ...], expected: bytes) -> None:
-    note = "" if expected else "kctl consume: note: 0 records: 4 read, but none matched --grep or --jq\n"
+    note = (
+        "" if expected else "kctl consume: note: no records printed: 4 records read, but none matched --grep or --jq\n"
+    )
     assert kctl("consume", filled, "-b", bootstrap, "-e", *options) == (0, expected, note)
 
 

@@ -155,7 +155,7 @@ def test_record_on_which_jq_fails_ends_the_command_unless_it_is_skipped(scene: S
     ended = scene.consume(*program, "--on-bad-record", "skip", *how)
     assert (ended.code, ended.stdout) == (0, b"1\n2\n4\n6\n"), ended.stderr
     assert ended.stderr.count(". Continuing at offset ") == 2
-    assert "note: 2 bad records and batches skipped (--on-bad-record). The first: " in ended.stderr
+    assert "note: 2 bad records and batches skipped (--on-bad-record). First error: " in ended.stderr
     limited = scene.consume(*program, "--on-bad-record", "skip", "-n", "3")
     assert limited.stdout == b"1\n2\n4\n"
 
@@ -315,7 +315,7 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
         (("--decode", "avros"), "'avros' is not one of auto, avro"),
         (
             ("--decode", "--output", "raw"),
-            "'--output' looks like an option: the value of --decode",
+            "Missing value for --decode: the next argument '--output' looks like an option.",
         ),
         (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
         (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),

@@ -263,7 +263,7 @@ def test_a_group_with_members_is_not_deleted_and_neither_are_the_others(bootstra
     [
         (("members",), "GROUP"),
         (("lag", "g", "--threshold", "-1"), "--threshold"),
-        (("lag", "g", "--topic", ":1"), "is not TOPIC or TOPIC:0,2-4"),
+        (("lag", "g", "--topic", ":1"), "use TOPIC or TOPIC:0,2-4 instead of"),
         (("lag", "g", "--topic", "t:x"), "'x' is not a partition"),
         (("list", "--output", "raw"), "this command offers table, json, jsonl, yaml, csv"),
         (("lags", "g"), "No such command 'lags'"),

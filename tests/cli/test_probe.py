@@ -227,7 +227,7 @@ def test_a_repeated_probe_that_is_interrupted_still_shows_its_statistics(bootstr
         (("--write-out", "%{hots}"), "did you mean %{host}?"),
         (("--write-out", "x", "--output", "json"), "cannot be combined with --output"),
         (("--resolve", "a:b"), "use host:port:ip"),
-        (("--count", "0"), "0 is not allowed: at least 1"),
+        (("--count", "0"), "0 is out of range: use 1 or more"),
         (("--idle", "5"), "has no unit"),
         (("--output", "xml"), "xml"),
     ],

@@ -143,7 +143,7 @@ def test_probe_takes_options_and_its_subcommand(fleet: list[str]) -> None:
     assert probed.code == 11, probed.stderr
     before = kctl("probe", "-q", "report", *fleet)
     assert (before.code, before.stdout) == (ExitCode.USAGE, b"")
-    assert before.stderr.startswith("kctl probe: Put -q after 'report'.\n")
+    assert before.stderr.startswith("kctl probe: Put option -q after 'report'.\n")
     unknown = kctl("probe", "reports")
     assert (unknown.code, "No such command 'reports'" in unknown.stderr) == (ExitCode.USAGE, True)
 

@@ -39,10 +39,10 @@ def test_ctrl_c_with_records_outstanding_names_the_wait_and_the_second_one_ends_
         with pytest.raises(subprocess.TimeoutExpired):  # it reads the record meanwhile
             process.wait(timeout=bound(1))
         process.send_signal(signal.SIGINT)
-        line = line_with(process, "press Ctrl-C again")
+        line = line_with(process, "Press Ctrl-C again")
         assert re.fullmatch(
-            r"kctl produce: waiting for up to (29|30)s \(--close-timeout\) for the acknowledgement of 1 record; "
-            r"press Ctrl-C again to quit now",
+            r"kctl produce: waiting for up to (29|30)s \(--close-timeout\) for the acknowledgement of 1 record. "
+            r"Press Ctrl-C again to exit immediately",
             line,
         ), line
         process.send_signal(signal.SIGINT)

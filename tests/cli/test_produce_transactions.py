@@ -99,9 +99,9 @@ def test_ctrl_c_names_the_abort_of_the_transaction_and_the_second_one_ends_it() 
         _feed_and_wait(process, served.bootstrap, "t")
         served.sandbox.start_fault(1, Fault.FREEZE)
         process.send_signal(signal.SIGINT)
-        line = line_with(process, "press Ctrl-C again")
+        line = line_with(process, "Press Ctrl-C again")
         assert line.startswith("kctl produce: waiting for up to ")
-        assert "(--close-timeout) to abort the transaction, 0 records not acknowledged; press Ctrl-C again" in line
+        assert "(--close-timeout) to abort the transaction, 0 records not acknowledged. Press Ctrl-C again" in line
         process.send_signal(signal.SIGINT)
         assert process.wait(bound(10)) == ExitCode.SIGINT
 

@@ -78,7 +78,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
     [
         (("consume", "t", "-o", "strat"), "'strat' is not an offset"),
         (("consume", "t", "-o", "0=5:strat"), "'strat' is not an offset"),
-        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs the group"),
+        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs a group with committed offsets"),
         (("consume", "t", "--from-beginning", "-o", "end"), "cannot be combined with --offset"),
         (("consume", "t", "--tail", "-1"), "--tail"),
         (("consume", "t", "--tail", "5", "-o", "end"), "--tail cannot be combined with"),
@@ -110,7 +110,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("probe", "-b", "no-port:"), "no-port:9092"),
         (("sandbox", "start", "--nodes", "0"), "--nodes"),
         (("sandbox", "start", "--port", "65535"), "need ports above 65535"),
-        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "is not NAME or NAME:PARTITIONS"),
+        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "use NAME or NAME:PARTITIONS instead of 'a:b'"),
         (("sandbox", "start", "--port", "0", "--topic", "a/b"), "--topic"),
         (("sandbox", "--port", "1"), "No such option"),
     ],

@@ -67,7 +67,7 @@ def test_partitions_nodes_and_offsets_are_no_figures() -> None:
 
 
 def test_new_partition_is_left_out_while_grep_matches_nothing() -> None:
-    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record so far matches --grep or --jq"
+    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no records matched --grep or --jq"
 
 
 SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, started_at_ms=10_000)

@@ -131,7 +131,7 @@ def test_password_of_a_new_profile_may_come_from_the_environment(user: User) -> 
     assert [line.split()[:3] for line in checked.stdout.decode().splitlines()[1:]] == [["p", "note", "sasl.password"]]
     line = ("topics", "list", "-C", "p", "--api-timeout", "100ms")
     without = user.kctl(*line)
-    assert "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD" in without.stderr
+    assert "sasl.username needs sasl.password: set $KCTL_SASL_PASSWORD" in without.stderr
     assert user.kctl(*line, KCTL_SASL_PASSWORD="x").code not in (0, 2)
 
 

@@ -53,10 +53,10 @@ def test_escapes_and_continuations() -> None:
         (b"x" * (1 << 21), "f: "),
         (b"sasl.mechanism=PLAIN\nsasl.username=a\n", "f has sasl.username without sasl.password: a login needs both"),
         (b"sasl.mechanism=PLAIN\nsasl.password=a\n", "f has sasl.password without sasl.username: a login needs both"),
-        (b"sasl.username=a\nsasl.password=b\n", "sasl.username needs sasl.mechanism: PLAIN, "),
+        (b"sasl.username=a\nsasl.password=b\n", "sasl.username needs sasl.mechanism: use PLAIN, "),
         (
             b"sasl.mechanism=GSSAPI\nsasl.username=a\nsasl.password=b\n",
-            "sasl.mechanism 'GSSAPI' does not use a user and",
+            "sasl.mechanism 'GSSAPI' does not use a username and",
         ),
     ],
 )
