@@ -240,6 +240,6 @@ def test_column_that_cannot_partition_an_export_is_rejected_by_the_plan(
     planning = ("pipeline", "export", topic, "--to", str(tmp_path / "x"), "-b", cluster.bootstrap, "--dry-run")
     ended = kctl(*planning, "--partition-by", "hour(value)")
     assert ended.code == ExitCode.USAGE
-    assert "cannot be partitioned by hour(value): value is not a timestamp" in ended.stderr
+    assert " by hour(value): value is not a timestamp" in ended.stderr
     for field in ("hour(timestamp)", "partition", "day"):
         assert kctl(*planning, "--partition-by", field).code == ExitCode.OK

@@ -209,10 +209,10 @@ def test_a_damaged_file_is_told_and_nothing_of_its_range_is_marked_done(
     content = path.read_bytes()
     try:
         path.write_bytes(content[:-100] + bytes(100))
-        with pytest.raises(ExportDataError, match="is damaged"):
+        with pytest.raises(ExportDataError, match="has a damaged file"):
             import_files(request, session=session)
         path.write_bytes(content[:-1])
-        with pytest.raises(ExportDataError, match=f"has {len(content) - 1} bytes, but its manifest has"):
+        with pytest.raises(ExportDataError, match=f"has {len(content) - 1} bytes, but its manifest lists"):
             import_files(request, session=session)
     finally:
         path.write_bytes(content)

@@ -165,7 +165,9 @@ def test_a_program_that_never_ends_is_ended_and_nothing_is_replayed(
     request = replaying(kafka_newest, dead, to, wanted=RecordFilter(jq="last(repeat(1))"))
     request = request._replace(properties={**request.properties, "default.api.timeout.ms": "2000"})
     with pytest.raises(
-        FilterTimeoutError, match=rf"--jq did not finish within 2s \(--api-timeout\) on {dead}-\d offset 0"
+        FilterTimeoutError,
+        match=rf"cannot evaluate --jq on {dead}-\d offset 0: it did not finish within 2s "
+        rf"\(--api-timeout\)",
     ):
         replay(request, session=session)
     assert committed_rows(kafka_newest, to) == []

@@ -144,7 +144,7 @@ def test_without_the_column_of_errors_the_first_error_ends_the_query(
     )
     with pytest.raises(Exception) as caught:
         table.collect()
-    assert "a record does not decode at offset" in str(reason(caught.value))
+    assert "cannot decode the record at offset" in str(reason(caught.value))
 
 
 def test_stream_decodes_as_a_batch_does(

@@ -26,7 +26,7 @@ def test_late_worker_is_one_line_with_the_way_to_continue(text: str) -> None:
     assert failure.code is ExitCode.API_TIMEOUT
     assert failure.lines() == [
         "a Python worker did not connect to Spark in time: the machine is overloaded",
-        "hint: run again to continue; its log: spark.log",
+        "hint: run the command again to continue; its log: spark.log",
     ]
 
 

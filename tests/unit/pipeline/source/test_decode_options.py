@@ -35,7 +35,10 @@ def test_sides_schemas_and_messages() -> None:
         ({"decodeschema": "s"}, "option decodeSchema needs option decode"),
         (URL, r"option schema\.registry\.url needs option decode"),
         ({"decode": "value=avro", "decodeschema": "key=s"} | URL, "option decodeSchema has a key part, but option"),
-        ({"decode": "avro", "schema.registry.uri": "x"} | URL, "unknown property 'schema.registry.uri'"),
+        (
+            {"decode": "avro", "schema.registry.uri": "x"} | URL,
+            "unknown schema registry property 'schema.registry.uri'",
+        ),
         (
             {"decode": "avro", "schema.registry.basic.auth.user.info": "me:canary"} | URL,
             "a secret would travel to the tasks in plain text",
