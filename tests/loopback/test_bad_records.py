@@ -62,7 +62,11 @@ GOOD = [(number, at_ms) for number, at_ms in enumerate(TIMES_MS) if at_ms != NAN
 
 
 def test_record_that_does_not_fit_is_named(bootstrap: str, tmp_path: Path) -> None:
-    with pytest.raises(RecordDataError, match=rf"cannot write odd-0, offset 1: .* {NANOSECONDS} ms \(--on-bad-record"):
+    with pytest.raises(
+        RecordDataError,
+        match=rf"cannot write the record odd-0 offset 1: .* {NANOSECONDS} ms "
+        rf"\(--on-bad-record",
+    ):
         exported(bootstrap, tmp_path / "x")
 
 

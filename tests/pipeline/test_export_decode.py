@@ -124,7 +124,7 @@ def test_registry_that_is_down_ends_the_export_and_nothing_is_written(
     with pytest.raises(ConnectionRefused):
         export(down, session=session)
     assert not list((tmp_path / "x").rglob("*.parquet"))
-    with pytest.raises(ConfigError, match="decoded columns are written to Parquet"):
+    with pytest.raises(ConfigError, match="for decoded columns: use parquet"):
         plan_export(down._replace(format="json"))
 
 

@@ -48,7 +48,7 @@ def test_from_one_cluster_to_another_and_back_to_compare(
 
     missing = run_job("mirror", *at)
     assert missing.code == ExitCode.UNKNOWN_RESOURCE
-    assert "--create creates it, with 2 partitions" in missing.stderr
+    assert "add --create (partitions: 2)" in missing.stderr
     planned = run_job("mirror", *at, "--dry-run", "--output", "json")
     assert [row["offsets"] for row in json.loads(planned.stdout)["rows"]] == [250, 250]
     assert "dry run, nothing was written: 500 offsets, about " in planned.stderr

@@ -233,7 +233,7 @@ def test_credentials_are_in_no_plan_event_or_error_of_a_task(
     seen += [str(query.exception()), str(query.recentProgress), str(query.status)]
     explained = spark._jvm.PythonSQLUtils.explainString  # type: ignore[union-attr]
     seen += [explained(table._jdf.queryExecution(), mode) for mode in ("extended", "codegen", "cost", "formatted")]
-    with pytest.raises(Exception, match="a secret would travel") as plain:
+    with pytest.raises(Exception, match="is a secret, which would be sent") as plain:
         read(spark, "kctl", kafka, **options | {"Schema.Registry.Basic.Auth.User.Info": USER_INFO})
     seen += [
         str(plain.value),

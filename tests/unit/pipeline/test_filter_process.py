@@ -39,7 +39,10 @@ def test_filter_that_does_not_end_is_ended_and_named(wanted: RecordFilter, name:
 
 def test_program_that_fails_names_the_record() -> None:
     wanted = RecordFilter(jq="if .offset == 13 then . + 1 else . end")
-    with FilterProcess(wanted, LONG_MS) as chosen, pytest.raises(RecordDataError, match="--jq: t-0 offset 13: "):
+    with (
+        FilterProcess(wanted, LONG_MS) as chosen,
+        pytest.raises(RecordDataError, match="cannot evaluate --jq on t-0 offset 13: "),
+    ):
         chosen.wanted(BATCH)
 
 

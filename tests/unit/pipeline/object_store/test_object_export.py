@@ -141,7 +141,7 @@ def test_round_that_took_too_long_is_not_committed(monkeypatch: pytest.MonkeyPat
     export = claimed()
     done = written(export, 0, 10)
     monkeypatch.setattr(object_export, "ORPHAN_AGE_MS", -2)
-    with pytest.raises(FolderError, match="its objects may be deleted as abandoned ones"):
+    with pytest.raises(FolderError, match="another run may have deleted its objects"):
         export.commit([done], SETTINGS)
     assert offsets() == []
 

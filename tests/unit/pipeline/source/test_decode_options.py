@@ -41,9 +41,12 @@ def test_sides_schemas_and_messages() -> None:
         ),
         (
             {"decode": "avro", "schema.registry.basic.auth.user.info": "me:canary"} | URL,
-            "a secret would travel to the tasks in plain text",
+            "is a secret, which would be sent to the tasks in plain text",
         ),
-        ({"decode": "avro", "schema.registry.url": "http://me:canary@h"}, "a secret would travel to the tasks"),
+        (
+            {"decode": "avro", "schema.registry.url": "http://me:canary@h"},
+            "is a secret, which would be sent to the tasks",
+        ),
     ],
 )
 def test_option_that_means_nothing_is_refused(given: dict[str, str], words: str) -> None:

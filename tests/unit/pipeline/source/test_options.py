@@ -130,7 +130,7 @@ def test_the_three_ways_to_select() -> None:
         ({"kafka.no.such": "1"}, "unknown property 'no.such'"),
         ({"startingOffset": "earliest"}, "unknown option 'startingoffset': did you mean startingOffsets"),
         ({"topic": "t"}, "unknown option 'topic' of a read"),
-        ({"kafka.sasl.jaas.config": "x password=hush;"}, "sasl.jaas.config: a secret would travel"),
+        ({"kafka.sasl.jaas.config": "x password=hush;"}, "sasl.jaas.config is a secret, which would be sent"),
     ],
 )
 def test_mistakes(changed: dict[str, str | None], said: str) -> None:
