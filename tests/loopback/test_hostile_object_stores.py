@@ -86,7 +86,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 @pytest.mark.parametrize("length", [SIZE + 1, 20 * len(BLOCK), 2**40])
 def test_body_that_is_longer_than_its_range_is_refused_and_not_read_to_its_end(serve: Serve, length: int) -> None:
     kind = serve(length=length)
-    with pytest.raises(StoreError, match=f"x/a: the store sends more than the {SIZE} bytes"):
+    with pytest.raises(StoreError, match=f"x/a: the store sent more than the requested {SIZE} bytes"):
         ObjectStore(URL, LIMITS).open("a", SIZE).read(SIZE)
     assert kind.sent_bytes < MOST_SENT_BYTES
 

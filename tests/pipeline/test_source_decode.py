@@ -180,7 +180,7 @@ def test_json_schema_is_a_struct(spark: "SparkSession", kafka: KafkaCluster, reg
 def test_several_topics_need_a_schema_in_common_and_a_registry_that_answers(
     spark: "SparkSession", kafka: KafkaCluster, registry: FakeRegistry, orders: str
 ) -> None:
-    with pytest.raises(Exception, match="several topics have no schema in common"):
+    with pytest.raises(Exception, match="option decode needs a common schema for several topics"):
         read(spark, "kctl", kafka, subscribe=f"{orders},other", **decoding(registry))
     both = decoding(registry, decodeSchema=f"value={orders}-value")
     assert read(spark, "kctl", kafka, subscribePattern=f"{orders}|none", **both).count() == 3 * EACH + len(BROKEN) + 1

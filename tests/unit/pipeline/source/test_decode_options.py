@@ -34,7 +34,10 @@ def test_sides_schemas_and_messages() -> None:
         ({"decode": "value=xml"} | URL, "decode value='xml': use one of auto, avro"),
         ({"decodeschema": "s"}, "option decodeSchema needs option decode"),
         (URL, r"option schema\.registry\.url needs option decode"),
-        ({"decode": "value=avro", "decodeschema": "key=s"} | URL, "option decodeSchema has a key part, but option"),
+        (
+            {"decode": "value=avro", "decodeschema": "key=s"} | URL,
+            "option decodeSchema has a value for key, but option",
+        ),
         (
             {"decode": "avro", "schema.registry.uri": "x"} | URL,
             "unknown schema registry property 'schema.registry.uri'",
