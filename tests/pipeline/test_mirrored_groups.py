@@ -164,4 +164,4 @@ def test_command_writes_and_proves_offsets(kafka_newest: KafkaCluster, kafka_3_9
     commit(kafka_3_9, group, topic, 0, 0)
     verified = run_job("verify", *at, "--groups", group)
     assert verified.code == 3
-    assert f"{group} on {topic}-0: repeats 40 records at offset 0, where the source is at 40" in verified.stderr
+    assert f"group {group} on {topic}-0: repeats 40 records at offset 0 (offset in the source: 40)" in verified.stderr
