@@ -169,12 +169,14 @@ def _opened(log_path: Path) -> IO[bytes]:
     try:
         return log_path.open("ab")
     except OSError as e:
-        raise SparkSetUpError(f"Spark's log {log_path}: {e.strerror}", "--spark-log FILE") from None
+        raise SparkSetUpError(
+            f"cannot open Spark's log {log_path}: {e.strerror}", "set another file with: --spark-log FILE"
+        ) from None
 
 
 def _check_workers(session: Session) -> None:
     ours = describe_python()
-    found = run_tasks(session, "kctl: look at the workers", [0], _describe)
+    found = run_tasks(session, "kctl: check the workers", [0], _describe)
     found.raise_first()
     check_alike(ours, found.results[0])
 
@@ -505,18 +507,18 @@ def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
     """Return a one-line error for an exception of Spark. Spark's log has the traceback."""
     text = str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    where = f"its log: {log_path}" if log_path is not None else ""
+    where = f"read the log of Spark: {log_path}" if log_path is not None else ""
     if isinstance(error, ConnectionError) or any(words in text for words in _NO_JVM):
         return SparkFailedError("the Java process of Spark exited", where)
     if "Cannot run program" in text:
-        return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
+        return SparkFailedError(f"the workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if (late := worker_start_error(text, where)) is not None:
         return late
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
-        return SparkFailedError(f"workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
+        return SparkFailedError(f"the workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
     python = [line for line in lines if _is_python_error(line)]
     if python:
-        return SparkFailedError(f"a task failed, which is a bug: {python[0][:500]}", where)
+        return SparkFailedError(f"a task failed because of a bug in kctl: {python[0][:500]}", where)
     reason = last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]
     return SparkFailedError(f"Spark failed the job: {reason}", where)
 

@@ -86,7 +86,7 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
         ),
         ([str(tmp_path / "missing")], ExitCode.USAGE, f"{tmp_path}/missing: no such file\n"),
         ([str(tmp_path)], ExitCode.USAGE, f"{tmp_path}: is a directory, list its files\n"),
-        ([""], ExitCode.USAGE, "Invalid value for 'FILE...': an empty path\n"),
+        ([""], ExitCode.USAGE, "Invalid value for 'FILE...': the path is empty\n"),
         ([], ExitCode.USAGE, "Missing argument 'FILE...'."),
         ([fleet[0], "--html", str(tmp_path)], ExitCode.USAGE, f"--html {tmp_path}: Is a directory\n"),
         ([fleet[0], "--html", "/dev/full"], ExitCode.DISK, "--html /dev/full: No space left on device\n"),

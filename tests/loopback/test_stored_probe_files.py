@@ -69,7 +69,7 @@ def test_report_names_what_is_not_stored(report: Report) -> None:
         ("gs://absent/fleet", ExitCode.UNKNOWN_RESOURCE, "the bucket does not exist"),
         ("s3://absent/fleet", ExitCode.UNKNOWN_RESOURCE, "the bucket does not exist"),
         ("iceberg:a.b.c", ExitCode.USAGE, "is a table"),
-        ("s3://user:word@kafka/x", ExitCode.USAGE, "a URL must not contain credentials"),
+        ("s3://user:word@kafka/x", ExitCode.USAGE, "has credentials: set them in the environment"),
     ):
         ended = report(url)
         assert (ended.code, ended.stdout) == (code, b""), ended.stderr

@@ -84,7 +84,7 @@ def test_a_bug_in_a_task_is_one_line(session: Session) -> None:
     with pytest.raises(SparkFailedError) as caught:
         run_tasks(session, "broken", [1], broken)
     assert str(caught.value) == "a task failed, which is a bug: IndexError: list index out of range"
-    assert caught.value.hint.startswith("its log: ")
+    assert caught.value.hint.startswith("read the log of Spark: ")
 
 
 def dying(_item: int, _attempt: Attempt) -> int:
@@ -99,7 +99,7 @@ def test_a_worker_that_dies_again_and_again_is_one_line(session: Session) -> Non
 
 def test_a_second_session_in_a_process_is_refused(session: Session) -> None:
     with (
-        pytest.raises(SparkSetUpError, match="has a Spark session already"),
+        pytest.raises(SparkSetUpError, match="already has a Spark session"),
         open_session(SessionOptions(master="local[1]"), "second"),
     ):
         pass
