@@ -190,7 +190,7 @@ def test_function_may_not_have_the_name_of_an_assignor_of_kafka() -> None:
         return {}
 
     def app(cluster: SimCluster) -> None:
-        with pytest.raises(ConfigError, match="range is the name of an assignor of Kafka"):
+        with pytest.raises(ConfigError, match="Kafka already has an assignor named range"):
             cluster.consumer(group_id="g", partition_assignment_strategy=range)
 
     run(app)

@@ -87,7 +87,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("consume", "t", "--idle-timeout", "5"), "5s for seconds"),
         (
             ("consume", "t", "--isolation-level", "serializable", "-b", "a:1"),
-            "--isolation-level: isolation.level takes one of",
+            "--isolation-level: invalid isolation.level",
         ),
         (("consume", "t", "--max-memory", "64"), "write 64B for bytes or 64MiB"),
         (("consume", "t", "--max-memory", "1kB"), "at least 64KiB"),
@@ -101,8 +101,11 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("consume", "t", "--output", "jsonl", "-f", "%v"), "cannot be combined"),
         (("consume",), "TOPIC"),
         (("produce",), "TOPIC"),
-        (("produce", "t", "--acks", "2", "-b", "a:1"), "--acks: acks takes one of all, -1, 0, 1"),
-        (("produce", "t", "--compression", "zip", "-b", "a:1"), "--compression: compression.type takes one of"),
+        (("produce", "t", "--acks", "2", "-b", "a:1"), "--acks: invalid acks '2': use one of all, -1, 0, 1"),
+        (
+            ("produce", "t", "--compression", "zip", "-b", "a:1"),
+            "--compression: invalid compression.type 'zip': use one of",
+        ),
         (("produce", "t", "--delivery-timeout", "5"), "5s for seconds"),
         (("produce", "t", "-K", ""), "the separator is empty"),
         (("produce", "t", "-K", "\\q"), "unknown escape"),

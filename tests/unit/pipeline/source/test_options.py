@@ -147,7 +147,7 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
         ("fetchOffset.numRetries", "offset requests are retried until apiTimeout"),
         ("groupIdPrefix", "no consumer group is used"),
         ("kafka.group.id", "no consumer group is used"),
-        ("kafka.metric.reporters", "belongs to Java's metrics"),
+        ("kafka.metric.reporters", "the property configures metrics of Java clients"),
     ],
 )
 def test_option_without_effect_is_noted(caplog: pytest.LogCaptureFixture, name: str, said: str) -> None:
