@@ -48,7 +48,7 @@ def coordinators_in(
         if isinstance(entry, KafkaError):
             found[key] = entry
         elif entry.error_code == ErrorCode.NONE and not entry.host:
-            found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
+            found[key] = malformed("FindCoordinator", broker, f"does not contain {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"find the coordinator of {key_type.name_of(key)}"
             error = broker_error(entry.error_code, what, entry.error_message)

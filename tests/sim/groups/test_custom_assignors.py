@@ -147,7 +147,8 @@ def test_user_data_that_cannot_be_sent_is_the_error_of_poll(assignor: Even, reas
         consumer = member(cluster, assignor)
         for _ in range(2):
             with pytest.raises(
-                IllegalStateError, match=f"assignor {assignor.name} cannot describe this member: {reason}"
+                IllegalStateError,
+                match=f"assignor {assignor.name} cannot return the user data of the subscription: {reason}",
             ):
                 poll_often(consumer)
         assert consumer.close(5).committed
