@@ -100,12 +100,12 @@ def _checked(given: AwsCredentials) -> AwsCredentials:
 def _of_environment(environ: Mapping[str, str], profile: str | None) -> AwsCredentials:
     if profile is not None:
         raise AuthenticationError(
-            "aws.profile needs the Python package boto3", hint=f"install it: {install_command('aws')}"
+            "aws.profile needs the Python package boto3", hint=f"install it with: {install_command('aws')}"
         )
     access_key, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
         raise AuthenticationError(
             "no AWS credentials found in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
-            hint=f"for profiles and roles, install boto3: {install_command('aws')}",
+            hint=f"for profiles and roles, install boto3 with: {install_command('aws')}",
         )
     return AwsCredentials(access_key, secret_key, environ.get("AWS_SESSION_TOKEN") or None)

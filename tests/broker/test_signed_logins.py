@@ -173,7 +173,7 @@ def test_endpoint_that_is_unavailable_is_asked_again_within_the_timeout(
     finally:
         provider.statuses = []
     assert ended.code == ExitCode.REFUSED, ended.stderr
-    assert "gave no token: temporarily_unavailable (HTTP 503)" in ended.stderr
+    assert ": temporarily_unavailable (HTTP 503)" in ended.stderr
 
 
 def of_aws(cluster: KafkaCluster) -> dict[str, object]:

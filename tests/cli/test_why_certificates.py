@@ -103,5 +103,5 @@ def test_certificate_that_expires_soon(
         code, found = why_cluster(*client(tmp_path, certificates, server))
     assert (code, set(found)) == ((ExitCode.PARTIAL_FAILURE, {"certificate-expiring"}) if is_found else (0, set()))
     if is_found:
-        sentence = rf"{server}: certificate of CN=broker expires [-\d]+, in {days - 1} days"
+        sentence = rf"{server}: the certificate of CN=broker expires on [-\d]+ \(in {days - 1} days\)"
         assert re.fullmatch(sentence, found["certificate-expiring"]["sentence"])

@@ -132,8 +132,8 @@ CALL_FAULTS = (
         46,
         "A load balancer or NAT dropped an idle connection",
         ExitCode.REQUEST_TIMEOUT,
-        "data was sent and not acknowledged",
-        "the server or the path to it is gone",
+        "the server did not acknowledge sent data",
+        "check that the server is up and reachable",
         "Load balancers drop idle connections after a few minutes (350s at a large cloud provider). Set "
         "connections.max.idle.ms below this time. TCP keep-alive is already on.",
         "",

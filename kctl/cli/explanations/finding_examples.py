@@ -130,7 +130,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     },
     "bootstrap-unreachable": {"where": "kafka-9:9092", "text": "connection refused"},
     "dead-address": {
-        "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work; this one: connection refused",
+        "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work, but this address failed: refused",
         "hint": "remove the stale DNS record, or repair the route to that address",
     },
     "version-skew": {

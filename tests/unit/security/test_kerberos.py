@@ -168,7 +168,7 @@ def library_error(code: int, routine: int = 13, text: str = "Major (851968): Uns
         (library_error(100001, 11), "the ticket has expired"),
         (library_error(-1765328347), "the clocks of this machine and of the KDC differ too much"),
         (library_error(-1765328160), "krb5.conf has no default realm"),
-        (library_error(-1765328189, 7), "the keytab /k has no usable key of alice"),
+        (library_error(-1765328189, 7), "the keytab /k has no usable key for alice"),
         (library_error(1), "why"),
         (library_error(1, text="something else"), "something else"),
     ],
@@ -180,7 +180,7 @@ def test_errors_of_the_library_in_plain_words(error: Any, said: str) -> None:
 
 def test_principal_that_was_not_given_is_that_of_the_keytab() -> None:
     found = error_of(library_error(-1765328360), KerberosLogin("kafka", keytab="/k"), "b1")
-    assert str(found) == "the KDC refused the key of the keytab's principal"
+    assert str(found) == "the KDC rejected the key of the principal of the keytab"
 
 
 def test_kdc_that_cannot_be_reached_is_no_refusal() -> None:
