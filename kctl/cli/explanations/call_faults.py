@@ -91,7 +91,7 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: no response to EndTxn; broker will abort in # s...",
+        "transaction ... may be committed: no response to EndTxn (the broker aborts the transaction in # s...",
         "a broker aborts transactions that are open longer than transaction.timeout.ms",
         "The broker aborts the transaction after transaction.timeout.ms.",
         _PRODUCING,

@@ -189,7 +189,7 @@ CONNECTION_FAULTS = (
         "The broker's certificate has expired",
         ExitCode.TLS,
         "certificate expired ... [phase tls]",
-        "renew the broker's certificate",
+        "renew the certificate of the broker",
         "The certificate, or a certificate that signed it, has expired. kctl probe shows the chain.",
         _TLS,
     ),
@@ -207,7 +207,7 @@ CONNECTION_FAULTS = (
         "The certificate is for another host",
         ExitCode.TLS,
         "certificate is for ..., not for ... [phase tls]",
-        "connect by a name that the certificate has, or have the certificate issued for this name",
+        "connect with a name in the certificate, or issue a certificate for this name",
         "The host name is not in the subject alternative names of the certificate. Connect by one of these names, "
         "or reissue the certificate for this name.",
         _TLS,
@@ -217,7 +217,7 @@ CONNECTION_FAULTS = (
         "The certificate's issuer is not trusted",
         ExitCode.TLS,
         "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
-        "put the issuer's certificate into ssl.truststore.location",
+        "add the certificate of the issuer to ssl.truststore.location",
         "ssl.truststore.location does not contain the private certificate authority, or the broker does not send "
         "an intermediate certificate.",
         _TLS,
@@ -265,7 +265,7 @@ CONNECTION_FAULTS = (
         "Wrong user or password",
         ExitCode.AUTHENTICATION,
         "PLAIN: Authentication failed: Invalid username or password [phase sasl]",
-        "check user name, password and mechanism",
+        "check user name, password, and mechanism",
         "The message comes from the broker. kctl does not retry the login, because repeated failures may lock the "
         "account.",
         _SASL,

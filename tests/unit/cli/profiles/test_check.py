@@ -150,4 +150,4 @@ def test_key_files_are_tried(scenario: Scenario) -> None:
     assert scenario.check(inline)[0][0] == "error"
     (scenario.folder / "store").write_bytes(b"\xfe\xed\xfe\xed")
     found = scenario.check({**tls, "ssl.truststore.location": str(scenario.folder / "store")})
-    assert "is JKS, which cannot be read here: set ssl.truststore.location=" in found[0][2]
+    assert "has the format JKS, which kctl cannot read: set ssl.truststore.location=" in found[0][2]
