@@ -95,7 +95,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("consume", "/a(/"), "missing )"),
         (("consume", "t", "-n", "-1"), "--max-records"),
         (("consume", "t", "-n", "many"), "--max-records"),
-        (("consume", "t", "-p", "4-2"), "is not a range of partitions"),
+        (("consume", "t", "-p", "4-2"), "is not a valid range of partitions"),
         (("consume", "t", "-f", "%k %q"), "unknown verb %q"),
         (("consume", "t", "--output", "table"), "this command offers jsonl"),
         (("consume", "t", "--output", "jsonl", "-f", "%v"), "cannot be combined"),

@@ -132,7 +132,7 @@ WORKS = [
 
 NAMED = [
     ("consume t --from-begining", "Did you mean '--from-beginning'?"),
-    ("consume t -o 2026-11-22", "'2026-11-22' is a time: write @2026-11-22"),
+    ("consume t -o 2026-11-22", "'2026-11-22' is a time: use @2026-11-22"),
     ("consume t --since 2w", "Invalid value for '--since': '2w' is not a time"),
     ("consume t -o -2w", "'2w' is not a duration"),
     (r"consume t -K '\q'", "Invalid value for '--key-separator' / '-K': unknown escape"),
