@@ -276,7 +276,7 @@ class UndeliveredError(KafkaError):
     kind = ErrorKind.UNDELIVERED
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
-        super().__init__(f"{counted(undelivered, 'record')} not delivered; the first: {cause}")
+        super().__init__(f"{counted(undelivered, 'record')} not delivered, first error: {cause}")
         self.undelivered = undelivered
         self.cause = cause
 
@@ -428,7 +428,7 @@ class AdvertisedAddressError(TransportError):
     kind = ErrorKind.ADVERTISED_ADDRESS
 
     def __init__(self, node_id: int, cause: TransportError, *, hint: str = "") -> None:
-        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
+        super().__init__(f"bootstrap ok, but broker {node_id} advertises {cause}", hint=hint)
         self.node_id = node_id
         self.cause = cause
         self.retriable = cause.retriable

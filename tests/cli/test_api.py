@@ -94,14 +94,17 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
     ("words", "text"),
     [
         (("Metadata", ""), "The request is not valid JSON: Expecting value"),
-        (("Produce", '{"acks": 0}'), "Produce: acks: 0 has no response, so that its outcome would stay unknown."),
+        (
+            ("Produce", '{"acks": 0}'),
+            "Produce: acks must not be 0, because the broker does not respond to requests with acks=0.",
+        ),
         (("Metadata", "{"), "The request is not valid JSON: Expecting property name"),
         (("Metadata", "[]"), "The request is not a JSON object."),
         (("Metadata", "[" * 100_000), "The request is not valid JSON: it is nested too deeply."),
         (("Metadata", '{"topics": [{"nam": "a"}]}'), "Metadata: topics[0].nam: unknown field; "),
         (("NoSuchThing",), "Unknown API 'NoSuchThing'. List the APIs with: kctl api."),
         (("ListGroup",), "Unknown API 'ListGroup'. Did you mean 'ListGroups'?"),
-        (("ListGroups", "--version", "99"), "ListGroups: there is no version 99, only 0 to 5"),
+        (("ListGroups", "--version", "99"), "ListGroups: invalid version 99: use 0 to 5"),
     ],
 )
 def test_a_mistake_is_named_before_anything_is_sent(words: tuple[str, ...], text: str) -> None:

@@ -37,7 +37,7 @@ def test_refused(command: tuple[str, ...], refused: str) -> None:
     assert ended.code == ExitCode.REFUSED
     assert "connection refused" in ended.stderr
     assert refused in ended.stderr
-    assert "hint: the host is up, but nothing listens on this port" in ended.stderr
+    assert "hint: check the port and that the server runs" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

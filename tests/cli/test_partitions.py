@@ -200,7 +200,7 @@ def test_plan_in_a_pipe_is_read_or_ends_in_time(cluster: ServedSandbox, plan: Pa
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     nobody = run(cluster, "move", str(pipe), "--api-timeout", "1s")
-    assert (nobody.code, f"cannot read {pipe}: a pipe to which nothing is written" in nobody.stderr) == (2, True)
+    assert (nobody.code, f"cannot read {pipe}: the file is a pipe without a writer" in nobody.stderr) == (2, True)
     writer = os.open(pipe, os.O_RDWR)
     try:
         silent = run(cluster, "move", str(pipe), "--api-timeout", "1s")

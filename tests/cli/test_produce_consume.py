@@ -97,7 +97,7 @@ def test_a_partition_that_is_not_there(bootstrap: str, ten: str) -> None:
     assert f"topic {ten} has no partition 7" in read.stderr
     sent = kctl("produce", ten, "-b", bootstrap, "-p", "7", "--api-timeout", "1s", stdin=b"x\n")
     assert sent.code == ExitCode.UNKNOWN_RESOURCE
-    assert "hint: partitions are numbered from 0" in sent.stderr.splitlines()
+    assert "hint: use partition numbers from 0" in sent.stderr.splitlines()
 
 
 def test_several_topics(bootstrap: str, ten: str, cluster: ServedSandbox) -> None:

@@ -60,7 +60,7 @@ def test_nothing_changed(user: User) -> None:
     [
         ('echo "x = [" >>"$1"', "line 7, column 1: "),
         ('sed -i s/bootstrap.servers/bootstrap.server/ "$1"', "did you mean bootstrap.servers?"),
-        ('echo \'request.timeout.ms = "soon"\' >>"$1"', "request.timeout.ms takes an integer"),
+        ('echo \'request.timeout.ms = "soon"\' >>"$1"', "invalid request.timeout.ms 'soon': use an integer"),
         (
             'echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"',
             "was changed by another process",

@@ -53,7 +53,7 @@ def test_sandbox_with_data_keeps_records_until_its_next_start(tmp_path: Path) ->
     (tmp_path / "data" / "cluster.data").write_bytes(b"other")
     refused = kctl("sandbox", "start", *options)
     assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
-    assert "cluster.data: not the data of a sandbox" in refused.stderr
+    assert "cluster.data: invalid sandbox data" in refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -39,7 +39,7 @@ def test_tell_and_status_find_the_sandbox_that_runs(folder: Path) -> None:
         assert [(row["node_id"], row["leaders"], row["faults"]) for row in rows] == [(1, 2, []), (2, 1, ["freeze"])]
         assert ",".join(str(row["address"]) for row in rows) == bootstrap
         asked = kctl("sandbox", "fault", "status")
-        assert (asked.code, "kctl sandbox status shows" in asked.stderr) == (ExitCode.USAGE, True), asked
+        assert (asked.code, "use kctl sandbox status" in asked.stderr) == (ExitCode.USAGE, True), asked
         assert kctl("sandbox", "fault", "heal").code == 0
         assert {str(row["faults"]) for row in status()} == {"[]"}
     [left] = folder.iterdir()  # the sandbox was killed

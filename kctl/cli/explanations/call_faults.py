@@ -91,7 +91,7 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: no response to EndTxn; broker will abort in # s...",
+        "transaction ... may be committed: no response to EndTxn (the broker aborts the transaction in # s...",
         "a broker aborts transactions that are open longer than transaction.timeout.ms",
         "The broker aborts the transaction after transaction.timeout.ms.",
         _PRODUCING,
@@ -132,8 +132,8 @@ CALL_FAULTS = (
         46,
         "A load balancer or NAT dropped an idle connection",
         ExitCode.REQUEST_TIMEOUT,
-        "data was sent and not acknowledged",
-        "the server or the path to it is gone",
+        "the server did not acknowledge sent data",
+        "check that the server is up and reachable",
         "Load balancers drop idle connections after a few minutes (350s at a large cloud provider). Set "
         "connections.max.idle.ms below this time. TCP keep-alive is already on.",
         "",
@@ -164,7 +164,7 @@ CALL_FAULTS = (
         49,
         "Timeouts that contradict each other",
         ExitCode.USAGE,
-        "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# contradict each other: ...",
+        "socket.connection.setup.timeout.ms=# conflicts with socket.connection.setup.timeout.max.ms=#: ...",
         "",
         "For example, --connect-timeout is greater than socket.connection.setup.timeout.max.ms. kctl rejects the "
         "values before it connects. If --connect-timeout is greater than --api-timeout, kctl shortens it to "
@@ -184,7 +184,7 @@ CALL_FAULTS = (
         51,
         "Records that were read are no longer in the log",
         ExitCode.DATA,
-        "...-# was read up to offset # of a log that was truncated: ...",
+        "cannot continue ...-# at offset #: the log was truncated: ...",
         "",
         "A replica without the newest records became leader, which unclean.leader.election.enable allows. With a "
         "reset policy, the consumer returns to the first offset that may differ, and a note reports it. With "
@@ -195,7 +195,7 @@ CALL_FAULTS = (
         52,
         "The offset to read does not exist",
         ExitCode.DATA,
-        "...-# has no offset #, and auto.offset.reset=none; ...",
+        "...-# has no offset #: call seek()...",
         "",
         "Retention deleted the records before they were read, or the topic was recreated and starts again at 0. "
         "With a reset policy, the consumer continues at another offset, and a note shows both offsets.",

@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a silent connection that is replaced stays open",
         "kctl/client/network/dialer.py",
-        'self._channels.close(replaced, "silent, and dialled again")',
+        'self._channels.close(replaced, "the server did not respond, so the client opened another connection")',
         "pass",
     ),
     Mutant(

@@ -20,7 +20,7 @@ from tests.support.in_process import run_in_process
 
 NO_SERVERS = "bootstrap.servers is not set"
 """The first thing that is wrong with a command line which is right but for the cluster."""
-BAD_PORT = "entry 'h:0': a port is from 1 to 65535"
+BAD_PORT = "entry 'h:0': the port must be from 1 to 65535"
 """What is wrong with the server h:0: it shows that the option with it was read."""
 
 WORKS = [
@@ -78,7 +78,7 @@ WORKS = [
     ("topics --json list -b h:0", BAD_PORT),
     ("consume t --brokers h:0", BAD_PORT),
     ("probe --bootstrap-servers h:0", BAD_PORT),
-    ("consume t -b kafka://h:0", "entry 'kafka://h:0': a port is from 1 to 65535"),
+    ("consume t -b kafka://h:0", "entry 'kafka://h:0': the port must be from 1 to 65535"),
     ("-C p topics list", "no profile 'p' found"),
     ("consume t -c 1", NO_SERVERS),
     ("consume t --max-messages 1", NO_SERVERS),
@@ -107,8 +107,8 @@ WORKS = [
     ("partitions move --reassignment-json-file p.json", NO_SERVERS),
     ("consume t -B h:0", BAD_PORT),
     ("topics list --broker-list=h:0", BAD_PORT),
-    ("probe h:0", "entry 'h:0': a port is from 1 to 65535"),
-    ("ping [::1]:0 --json", "entry '[::1]:0': a port is from 1 to 65535"),
+    ("probe h:0", "entry 'h:0': the port must be from 1 to 65535"),
+    ("ping [::1]:0 --json", "entry '[::1]:0': the port must be from 1 to 65535"),
     ("why g", NO_SERVERS),
     ("topics --describe --topic t", NO_SERVERS),
     ("topics --topic t --describe", NO_SERVERS),
@@ -132,7 +132,7 @@ WORKS = [
 
 NAMED = [
     ("consume t --from-begining", "Did you mean '--from-beginning'?"),
-    ("consume t -o 2026-11-22", "'2026-11-22' is a time: write @2026-11-22"),
+    ("consume t -o 2026-11-22", "'2026-11-22' is a time: use @2026-11-22"),
     ("consume t --since 2w", "Invalid value for '--since': '2w' is not a time"),
     ("consume t -o -2w", "'2w' is not a duration"),
     (r"consume t -K '\q'", "Invalid value for '--key-separator' / '-K': unknown escape"),
@@ -142,7 +142,7 @@ NAMED = [
     ("produce t --rate 5", "5/s"),
     ("consume t -b 'a:1 b:2'", "separate them with commas, a:1,b:2"),
     ("consume t -b 'a:1;b:2'", "separate them with commas, a:1,b:2"),
-    ("consume t -b ::1:9092", "write the address in brackets"),
+    ("consume t -b ::1:9092", "use brackets"),
     ("consume t -b h:1 -X metadata.broker.list=a:1", "did you mean bootstrap.servers?"),
     ("consume t -b h:1 -X brokers=a:1", "did you mean bootstrap.servers?"),
     ("produce t -b h:1 -X message.timeout.ms=5", "did you mean delivery.timeout.ms?"),

@@ -204,7 +204,10 @@ def test_connection_that_stops_after_a_phase_is_reported_with_that_phase() -> No
 
 def _further_connection(run: Run, at_ms: int) -> None:
     """Replace the second connection of an attempt, as the client does while a broker is silent."""
-    run.on_event(Started(at_ms, _target(), Phase.TCP, 10_000), Closed(at_ms, _target(), "silent, and dialled again"))
+    run.on_event(
+        Started(at_ms, _target(), Phase.TCP, 10_000),
+        Closed(at_ms, _target(), "the server did not respond, so the client opened another connection"),
+    )
 
 
 def test_silence_is_reported_although_further_connections_are_opened() -> None:

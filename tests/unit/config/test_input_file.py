@@ -11,7 +11,7 @@ from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.sasl.oauthbearer import token_source_from_config
 from kctl.client.security.tls.stores import read_store
 
-NOT_WRITTEN = "a pipe to which nothing is written"
+NOT_WRITTEN = "the file is a pipe without a writer"
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def test_query_handles_reports_that_came_with_its_answer() -> None:
 
 def test_query_of_a_loop_that_is_held_up_ends_after_the_grace() -> None:
     scenario = Scenario()
-    with pytest.raises(ApiTimeout, match="holding up the network loop"):
+    with pytest.raises(ApiTimeout, match="waiting for the network loop"):
         scenario.ask()
     assert scenario.clock.now_ms() == 1500 + LOOP_GRACE_MS
     assert isinstance(scenario.sent[-1], CallInterrupted)

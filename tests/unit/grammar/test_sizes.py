@@ -32,7 +32,7 @@ def test_reads(text: str, expected: int) -> None:
         ("-1MiB", "not a size"),
         ("", "not a size"),
         ("٣MiB", "not a size"),
-        ("1.5B", "not a whole number of bytes"),
+        ("1.5B", "not an integer number of bytes"),
         ("9" * 30 + "GiB", "is too large"),
         ("9" * 41, "too long"),
     ],

@@ -191,7 +191,7 @@ def test_callback_that_raises_is_the_reason() -> None:
 
 
 def test_callback_on_the_command_line_is_refused() -> None:
-    with pytest.raises(ConfigError, match="only Python code can give"):
+    with pytest.raises(ConfigError, match="use a Python function"):
         config(sasl_oauthbearer_token_callback="my.function")
 
 

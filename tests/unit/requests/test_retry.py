@@ -56,7 +56,7 @@ RETRIED = {
     "offsets of partitions": RETRIABLE,
     "topics": {E.NOT_CONTROLLER, E.THROTTLING_QUOTA_EXCEEDED, E.LEADER_NOT_AVAILABLE},
     "Produce": RETRIABLE,
-    "Metadata of topics to send to": RETRIABLE,
+    "Metadata of the topics of a producer": RETRIABLE,
     "InitProducerId without transactions": RETRIABLE,
     **dict.fromkeys(APIS, RETRIABLE),
 }

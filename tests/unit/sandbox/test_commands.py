@@ -151,7 +151,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("start x freeze", "start: invalid number 'x': use 0 or more"),
         ("start 1 melt", "start: unknown fault 'melt': use one of blackhole, "),
         ("start 1 delay", "start: fault delay with ms=0"),
-        ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be made to fail"),
+        ("fail Nope NOT_COORDINATOR", "fail: cannot fail requests of 'Nope'"),
         ("fail Fetch NOPE", "fail: no error code 'NOPE'"),
         ("fail Fetch NOT_COORDINATOR 0", "fail: invalid count 0"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
@@ -166,7 +166,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("hold-metadata 9", "hold-metadata: no node 9"),
         ("limit sleep 10", "limit: unknown quota 'sleep': use one of produce, fetch"),
         ("limit fetch much", "limit: invalid number 'much'"),
-        ("limit fetch 0", "limit: 0 bytes a second: 1 to "),
+        ("limit fetch 0", "limit: 0 bytes per second is invalid: use 1 to "),
         ("limit fetch 10 9", "limit: no node 9"),
     ],
 )

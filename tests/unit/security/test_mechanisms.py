@@ -52,7 +52,7 @@ def test_name_and_password(mechanism: str, module: str, first: bytes) -> None:
         (
             "OAUTHBEARER",
             'software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="hunter2";',
-            "OAuthBearerLoginModule; sasl.oauthbearer.method=aws_msk_iam needs no sasl.jaas.config",
+            "OAuthBearerLoginModule (sasl.oauthbearer.method=aws_msk_iam does not need sasl.jaas.config)",
         ),
         ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs username"),
     ],

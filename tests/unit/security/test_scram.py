@@ -123,8 +123,8 @@ def test_iterations_out_of_bounds_are_refused_before_any_work(iterations: int) -
     ("answer", "why"),
     [
         (b"", "malformed first response"),
-        (b"r=other,s=AAAA,i=4096", "nonce does not continue ours"),
-        (b"r=NONCE,s=AAAA,i=4096", "nonce does not continue ours"),
+        (b"r=other,s=AAAA,i=4096", "nonce of the broker does not start with"),
+        (b"r=NONCE,s=AAAA,i=4096", "nonce of the broker does not start with"),
         (b"r=NONCEx,s=A,i=4096", "malformed base64"),
         (b"r=NONCEx,s=,i=4096", "malformed first response"),
         (b"m=ext,r=NONCEx,s=AAAA,i=4096", "malformed first response"),

@@ -97,7 +97,7 @@ def test_declaration_above_the_largest_size_is_refused() -> None:
 
 def test_pipe_without_a_writer_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(CommandError, match="fifo: a pipe to which nothing is written"):
+    with pytest.raises(CommandError, match="fifo: the file is a pipe without a writer"):
         read_declaration(str(tmp_path / "fifo"), io.BytesIO())
 
 

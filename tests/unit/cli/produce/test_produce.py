@@ -102,8 +102,8 @@ def test_a_stall_does_not_end_in_a_burst() -> None:
         (("t", "--rate", "5"), "write 5/s"),
         (("t", "--transactional", "--undelivered", "f"), "an aborted transaction delivers no record"),
         (("t", "-X", "transactional.id=x", "--undelivered", "f", "-b", "a:1"), "send the whole input again"),
-        (("t", "--transactional", "--acks", "1", "-b", "a:1"), "a transaction needs acks=all"),
-        (("t", "--partitioner", "odd", "-b", "a:1"), "--partitioner: partitioner.class takes one of"),
+        (("t", "--transactional", "--acks", "1", "-b", "a:1"), "transactions need acks=all"),
+        (("t", "--partitioner", "odd", "-b", "a:1"), "--partitioner: invalid partitioner.class 'odd': use one of"),
         (("t", "--undelivered", "/no/such/dir/file", "-b", "a:1"), "--undelivered /no/such/dir/file: No such file"),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
 def test_servers_of_an_unset_variable_make_no_profile(user: User) -> None:
     ended = user.profile("create", "prod", "-b", "")
     assert ended.code == 2
-    assert "bootstrap.servers takes a comma-separated list of host:port, not ''" in ended.stderr
+    assert "invalid bootstrap.servers '': use a comma-separated list of host:port" in ended.stderr
     assert not user.file.exists()
 
 
@@ -277,7 +277,7 @@ def test_secrets_that_others_may_read_are_noted_by_every_call(user: User) -> Non
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeout.ms = "soon"\n')
     ended = user.kctl("topics", "list", "-C", "p")
-    assert ended.stderr.startswith("kctl topics: profile p: request.timeout.ms takes an integer")
+    assert ended.stderr.startswith("kctl topics: profile p: invalid request.timeout.ms")
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeot.ms = 1\n')
     ended = user.kctl("topics", "list", "-C", "p")
     assert "profile p: unknown property 'request.timeot.ms': did you mean request.timeout.ms?" in ended.stderr
@@ -285,7 +285,7 @@ def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
 
 def test_a_trace_of_a_bad_limit_is_no_bug(user: User) -> None:
     ended = user.kctl("topics", "list", "-b", "a:1", "-X", "default.api.timeout.ms=soon", "--trace")
-    assert (ended.code, "default.api.timeout.ms takes" in ended.stderr) == (2, True)
+    assert (ended.code, "invalid default.api.timeout.ms" in ended.stderr) == (2, True)
 
 
 def test_projects(user: User) -> None:

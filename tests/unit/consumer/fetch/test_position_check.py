@@ -76,7 +76,7 @@ def test_a_new_leader_is_asked_before_it_is_read() -> None:
     scenario = after_election(T0, T1)
     request = scenario.request()
     assert (request.node_id, questions(request)) == (2, [(0, 8, 7), (1, 8, 7)])
-    assert "requesting the end of epoch 7 from the new leader, host2:9092 (id 2)" in scenario.waiting()
+    assert "requesting the end of leader epoch 7 from the new leader host2:9092 (id 2)" in scenario.waiting()
     assert scenario.requests() == [], "nothing is fetched meanwhile"
     answer(request, ends(end(0, 7, 3), end(1, 7, 50)))
     request = scenario.request()

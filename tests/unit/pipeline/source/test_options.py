@@ -147,7 +147,7 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
         ("fetchOffset.numRetries", "kctl retries offset requests until apiTimeout"),
         ("groupIdPrefix", "kctl does not use a consumer group to read"),
         ("kafka.group.id", "kctl does not use a consumer group to read"),
-        ("kafka.metric.reporters", "belongs to Java's metrics"),
+        ("kafka.metric.reporters", "the property configures metrics of Java clients"),
     ],
 )
 def test_option_without_effect_is_noted(caplog: pytest.LogCaptureFixture, name: str, said: str) -> None:

@@ -150,7 +150,7 @@ def test_abort_of_version_1_waits_for_expired_records_in_flight() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     assert scenario.names() == []
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to Produce; broker will abort in 59 s")
+    assert str(call.error).endswith("while no response to Produce (the broker aborts the transaction in 59 s")
     scenario.records.expired_in_flight = 0
     assert not _end(scenario.sent())
 
@@ -230,7 +230,7 @@ def test_a_call_that_timed_out_goes_on_when_it_is_made_again_and_others_are_refu
     error = first.error
     assert isinstance(error, MaxBlockTimeout)
     assert (error.timeout_ms, error.elapsed_ms) == (50, 50)
-    assert "no response to EndTxn; broker will abort in 58 s unless it is committed" in str(error)
+    assert "no response to EndTxn (the broker aborts the transaction in 58 s unless it is committed" in str(error)
     for step in (Step.ABORT, Step.BEGIN, Step.OFFSETS):
         assert isinstance(scenario.call(step).error, IllegalStateError)
     again = scenario.call(Step.COMMIT)
@@ -266,7 +266,7 @@ def test_an_abort_that_is_not_answered_says_when_the_broker_will() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     scenario.sent()
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to EndTxn; broker will abort in 59 s")
+    assert str(call.error).endswith("while no response to EndTxn (the broker aborts the transaction in 59 s")
 
 
 def test_a_commit_that_waits_for_records_says_so() -> None:
@@ -274,7 +274,10 @@ def test_a_commit_that_waits_for_records_says_so() -> None:
     scenario.records.in_flight = 2
     call = scenario.call(Step.COMMIT, timeout_ms=1000)
     scenario.advance(1000)
-    assert "2 records of the transaction waited for an acknowledgement; broker will abort in 59 s" in str(call.error)
+    assert (
+        "waiting for the acknowledgement of 2 records of the transaction (the broker aborts the transaction in 59 s"
+        in str(call.error)
+    )
 
 
 def test_init_without_a_coordinator_says_what_it_looked_for() -> None:

@@ -48,8 +48,8 @@ def test_escapes_and_continuations() -> None:
     ("raw", "said"),
     [
         (b"a=1\nclient.id=\\u12\n", "f line 2: "),
-        (b"request.timeout.ms=soon\n", "request.timeout.ms takes an integer of 0 or more, not 'soon'"),
-        (b"config.providers=env\n", "config.providers: kctl does not fetch values"),
+        (b"request.timeout.ms=soon\n", "invalid request.timeout.ms 'soon': use an integer of 0 or more"),
+        (b"config.providers=env\n", "config.providers: kctl does not support config providers"),
         (b"x" * (1 << 21), "f: "),
         (b"sasl.mechanism=PLAIN\nsasl.username=a\n", "f has sasl.username without sasl.password: a login needs both"),
         (b"sasl.mechanism=PLAIN\nsasl.password=a\n", "f has sasl.password without sasl.username: a login needs both"),

@@ -57,7 +57,7 @@ def test_a_file_of_kcat() -> None:
             "sasl.mechanism 'GSSAPI' does not use a user",
         ),
         (b"ssl.key.location=/k\n", "ssl.certificate.location is missing"),
-        (b"linger.ms=0.5\n", "linger.ms takes an integer"),
+        (b"linger.ms=0.5\n", "invalid linger.ms '0.5': use an integer"),
     ],
 )
 def test_refused(raw: bytes, said: str) -> None:

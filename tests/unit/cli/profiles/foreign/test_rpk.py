@@ -85,7 +85,7 @@ def test_words_that_yaml_would_make_something_else_of() -> None:
         (b"[" * 100_000, "f: nested too deeply"),
         (b"kafka_api: 1", "f: kafka_api is not a map"),
         (b"name: x", "f: kafka_api.brokers lists no servers"),
-        (b"kafka_api: {brokers: ['a b:1']}", "bootstrap.servers takes"),
+        (b"kafka_api: {brokers: ['a b:1']}", "invalid bootstrap.servers"),
         (b"profiles: [{name: a}, {name: b}]\n", "f: no profile 'None': use one of a, b"),
         (b"kafka_api: {brokers: [a:1], tls: {key_file: k}}", "f: tls.cert_file is missing"),
         (b"!!python/object/apply:os.system ['true']", "f"),
