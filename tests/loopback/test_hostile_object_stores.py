@@ -143,7 +143,7 @@ def test_object_is_read_to_its_end_by_one_request(serve: Serve, monkeypatch: pyt
     monkeypatch.setattr(object_store, "LARGEST_READ_BYTES", size - 1)
     with (
         ObjectStore(URL, LIMITS).open("a", size) as opened,
-        pytest.raises(StoreError, match=rf"x/a: cannot read {size} bytes at once: the limit is {size - 1}"),
+        pytest.raises(StoreError, match=rf"x/a: cannot read {size} bytes in one request: the limit is {size - 1}"),
     ):
         opened.read()
     assert requests == []

@@ -101,7 +101,7 @@ CALL_FAULTS = (
         "Too much time passes between two polls",
         ExitCode.UNAVAILABLE,
         "left the group: ...s between polls exceeds max.poll.interval.ms (...s)",
-        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes: ...",
+        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because ...",
         "The application processed a batch for longer than max.poll.interval.ms. Raise this limit, or lower "
         "max.poll.records. kctl consume waits only for the reader of its output.",
         _GROUPS,
