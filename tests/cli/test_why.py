@@ -139,7 +139,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--only", "group-stack"), "unknown finding 'group-stack'; did you mean group-stuck?"),
+        (("--only", "group-stack"), "unknown finding 'group-stack': did you mean group-stuck?"),
         (("--samples", "2", "--interval", "100ms"), "two samples must be at least 1s apart"),
         (
             ("--samples", "2", "--interval", "10s", "--api-timeout", "5s"),

@@ -240,7 +240,7 @@ def _refuse_contradictions(
         *(["--file-per-record"] if form.is_whole else []),
     ]
     if len(ways) > 1:
-        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: each sets the format of a record.")
+        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: both set the format of records.")
     if ways and (delimiter is not None or form.key_separator is not None):
         name = "--delimiter" if delimiter is not None else "--key-separator"
         raise click.UsageError(f"{name} cannot be combined with {ways[0]}, which defines where keys and values end.")
