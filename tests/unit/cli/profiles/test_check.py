@@ -54,13 +54,13 @@ def test_nothing_to_say(scenario: Scenario) -> None:
         ("request.timeout.ms", "soon", "error", "request.timeout.ms takes an integer"),
         ("config.providers", "env", "error", "kctl does not fetch values"),
         ("client.id", "${env:A", "error", "is not closed"),
-        ("client.id", "${cmd:'}", "error", "not a command"),
+        ("client.id", "${cmd:'}", "error", "the command is invalid"),
         ("key.serializer", "x", "note", "ignored: kctl takes keys as bytes: remove this property"),
-        ("client.id", "${env:NOT_THERE}", "warning", "the variable is not set now"),
-        ("client.id", "${file:none}", "error", "cannot be read: No such file or directory"),
+        ("client.id", "${env:NOT_THERE}", "warning", "the environment variable is not set"),
+        ("client.id", "${file:none}", "error", "none: No such file or directory"),
         ("client.id", "${cmd:no-such-program x}", "warning", "program no-such-program not found"),
-        ("sasl.oauthbearer.token.file", "/none/token", "error", "/none/token cannot be read"),
-        ("ssl.keystore.location", "/none/k.pem", "error", "/none/k.pem cannot be read"),
+        ("sasl.oauthbearer.token.file", "/none/token", "error", "cannot read /none/token"),
+        ("ssl.keystore.location", "/none/k.pem", "error", "cannot read /none/k.pem"),
     ],
 )
 def test_single_properties(scenario: Scenario, key: str, value: str, level: str, said: str) -> None:
@@ -101,7 +101,7 @@ def test_without_servers(scenario: Scenario) -> None:
     file = ProfileFile(Path("f"), b"", 0o600, read_content(b"[profiles.p]\n", "f"))
     sources = Sources({}, Path("/"), SystemClock())
     assert check_profile("p", file, sources) == [
-        ProfileFinding(Level.NOTE, "bootstrap.servers", "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        ProfileFinding(Level.NOTE, "bootstrap.servers", "not set: each command needs -b or $KCTL_BOOTSTRAP_SERVERS")
     ]
 
 

@@ -96,7 +96,7 @@ def test_missing_names_profile_key_and_source(reference: str, why: str, tmp_path
     (tmp_path / "latin").write_bytes(b"\xff")
     with pytest.raises(ConfigError) as e:
         fetch(JAAS, LOGIN.format("a", reference), "profile p", _sources(tmp_path, PATH=os.environ["PATH"]))
-    assert str(e.value).startswith(f"profile p: sasl.jaas.config needs {reference}: ")
+    assert str(e.value).startswith(f"profile p: cannot resolve {reference} in sasl.jaas.config: ")
     assert why in str(e.value)
 
 
