@@ -108,7 +108,10 @@ def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
         ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
         env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
     )  # fmt: skip
-    said = b"kctl topics: profile p: cannot resolve ${prompt:Key password} in ssl.key.password: there is no terminal to prompt on"
+    said = (
+        b"kctl topics: profile p: cannot resolve ${prompt:Key password} in ssl.key.password: there is no terminal to "
+        b"prompt on"
+    )
     assert (ended.returncode, ended.stderr.strip()) == (2, said)
 
 

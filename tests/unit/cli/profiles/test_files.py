@@ -62,7 +62,7 @@ def test_no_file_is_no_profile_and_no_error(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
         read_profile_file(tmp_path)
-    with pytest.raises(ConfigError, match=f"limit of {LARGEST_FILE_BYTES}"):
+    with pytest.raises(ConfigError, match=f"larger than {LARGEST_FILE_BYTES}"):
         read_profile_file(Path("/dev/zero"))
 
 

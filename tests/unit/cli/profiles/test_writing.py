@@ -86,7 +86,7 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"cannot write .*file/below/f: Not a directory"):
         replace_file(tmp_path / "file" / "below" / "f", lambda _: b"")
-    with pytest.raises(CommandError, match="cannot write .*: Is a directory") as caught:
+    with pytest.raises(CommandError, match=r"cannot write .*: Is a directory") as caught:
         replace_file(tmp_path, lambda _: b"")
     assert caught.value.code is ExitCode.USAGE
 
@@ -98,7 +98,7 @@ def test_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(CommandError, match="cannot write .*f: No space left on device") as caught:
+    with pytest.raises(CommandError, match=r"cannot write .*f: No space left on device") as caught:
         replace_file(tmp_path / "f", lambda _: b"new")
     assert caught.value.code is ExitCode.DISK
     assert [each.name for each in tmp_path.iterdir()] == ["f"]
