@@ -92,7 +92,7 @@ CALL_FAULTS = (
         "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
         "transaction ... may be committed: no response to EndTxn (the broker aborts the transaction in # s...",
-        "a broker aborts transactions that are open longer than transaction.timeout.ms",
+        "wait for transaction.timeout.ms, after which the broker aborts open transactions",
         "The broker aborts the transaction after transaction.timeout.ms.",
         _PRODUCING,
     ),
@@ -153,7 +153,7 @@ CALL_FAULTS = (
         48,
         "The broker throttles the client",
         ExitCode.OK,
-        "throttled: brokers requested pauses of # ms (a quota)",
+        "throttled by a quota: brokers requested pauses of # ms",
         "",
         "A quota of the client ID or user was exceeded. The client pauses as the broker requests, and does "
         "not count the pause against the request timeout. kctl produce reports the sum at the end, and "
