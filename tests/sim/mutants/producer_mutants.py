@@ -205,8 +205,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a clock before 1970 is noticed by nobody",
         f"{_PRODUCER}/record.py",
-        '    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(',
-        '    if False:\n        raise ValueError(',
+        "    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(",
+        "    if False:\n        raise ValueError(",
     ),
     Mutant(
         "produce does not say which line was not sent",
