@@ -33,7 +33,7 @@ def test_from_the_assignment_to_the_end_and_a_pause(cluster: GroupCluster) -> No
             first = consumer.waiting_for()[T0]
             assert (first.kind, str(first), first.cause) == (
                 WaitKind.AT_END,
-                "at the end of the partition, offset 3",
+                "reached the end of the partition, offset 3",
                 None,
             )
             assert first.started_at_ms is not None

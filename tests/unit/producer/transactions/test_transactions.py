@@ -150,7 +150,7 @@ def test_abort_of_version_1_waits_for_expired_records_in_flight() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     assert scenario.names() == []
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to Produce (the broker aborts the transaction in 59 s")
+    assert str(call.error).endswith("while no response to Produce (the broker aborts the transaction in 59 s)")
     scenario.records.expired_in_flight = 0
     assert not _end(scenario.sent())
 
@@ -266,7 +266,7 @@ def test_an_abort_that_is_not_answered_says_when_the_broker_will() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     scenario.sent()
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to EndTxn (the broker aborts the transaction in 59 s")
+    assert str(call.error).endswith("while no response to EndTxn (the broker aborts the transaction in 59 s)")
 
 
 def test_a_commit_that_waits_for_records_says_so() -> None:
