@@ -225,7 +225,7 @@ def test_each_line_of_a_runbook_has_its_exit_code(kafka: KafkaCluster, tmp_path:
 def test_broker_without_an_authorizer_is_named_with_what_to_set(kafka_three: KafkaCluster, words: str) -> None:
     ended = run(kafka_three, "acls", *words.split())
     assert (ended.code, "SECURITY_DISABLED" in ended.stderr) == (ExitCode.USAGE, True), ended
-    assert "hint: set authorizer.class.name of all brokers and controllers, and restart them\n" in ended.stderr, ended
+    assert "hint: set authorizer.class.name on all brokers and controllers, and restart them\n" in ended.stderr, ended
 
 
 @pytest.mark.nightly
