@@ -138,7 +138,7 @@ NAMED = [
     (r"consume t -K '\q'", "Invalid value for '--key-separator' / '-K': unknown escape"),
     (r"consume t -D '\q'", "Invalid value for '--delimiter' / '-D': unknown escape"),
     ("consume t --api-timeout 5", "write 5s for seconds"),
-    ("produce t -H a:b", "write a=b"),
+    ("produce t -H a:b", "use a=b"),
     ("produce t --rate 5", "5/s"),
     ("consume t -b 'a:1 b:2'", "separate them with commas, a:1,b:2"),
     ("consume t -b 'a:1;b:2'", "separate them with commas, a:1,b:2"),
