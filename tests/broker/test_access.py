@@ -370,5 +370,5 @@ def test_running_transaction_of_a_hidden_id_is_undecided_and_not_aborted(kafka: 
         assert (nothing.code, f"no hanging transactions found on {topic}-0" in nothing.stderr) == (0, True), nothing
         refused = listed("abort", f"{topic}:0", "--start-offset", "0", "--execute")
         assert refused.code == ExitCode.UNAVAILABLE, refused
-        assert "try again with permission to describe its transactional.id" in refused.stderr
+        assert "retry with permission to describe the transactional ID" in refused.stderr
         producer.commit_transaction(timeout=30)

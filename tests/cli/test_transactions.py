@@ -182,7 +182,7 @@ def test_broker_that_is_down_leaves_the_rest_and_code_3(own: ServedSandbox) -> N
         verdicts = {(row["partition"], row["verdict"]) for row in found}
         assert {(1, "undecided"), (2, "undecided")} <= verdicts
         refused = run(own, "abort", "t:1", "--start-offset", "0", "--yes")
-        assert (refused.code, "try again when all brokers respond" in refused.stderr) == (
+        assert (refused.code, "retry when all brokers respond" in refused.stderr) == (
             ExitCode.UNAVAILABLE, True,
         ), refused  # fmt: skip
         own.sandbox.heal()

@@ -197,7 +197,7 @@ def import_(
     ] = None,
     rpk_profile: Annotated[
         str | None,
-        typer.Option("--rpk-profile", metavar="NAME", help="rpk profile to import [default: current rpk profile]."),
+        typer.Option("--rpk-profile", metavar="NAME", help="Profile of rpk to import [default: current profile of rpk]."),
     ] = None,
     make_current: Use = False,
     force: Force = False,
