@@ -217,8 +217,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "produce does not say how far it has read",
         "kctl/cli/produce/run.py",
-        "        if self._read_to:\n",
-        "        if False:\n",
+        "        if (last := self._last_read) is not None:\n",
+        "        if (last := self._last_read) is not None and False:\n",
     ),
     Mutant(
         "produce reads on when records fail",
