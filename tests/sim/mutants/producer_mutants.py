@@ -217,8 +217,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a clock before 1970 is noticed by nobody",
         f"{_PRODUCER}/record.py",
-        '    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(f"the clock',
-        '    if False:\n        raise ValueError(f"the clock',
+        '    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(\n            f"the clock',
+        '    if False:\n        raise ValueError(\n            f"the clock',
     ),
     Mutant(
         "produce does not say which line was not sent",
