@@ -40,7 +40,7 @@ def test_group_with_members_is_refused_and_one_that_gets_members_is_a_warning() 
                 ConfigError, match=r"cannot commit the progress to group g: the group has 1 active member\."
             ):
                 late.check()
-            assert early.commit({T0: 5}) == "cannot commit the progress to group g: the group has members now"
+            assert early.commit({T0: 5}) == "cannot commit the progress to group g: the group now has active members"
             member.close()
             assert early.commit({T0: 5}) == ""
 
