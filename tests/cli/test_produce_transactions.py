@@ -122,7 +122,7 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
     messages = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
     assert messages[0]["message"] == "transaction not committed: 0 of 1 record delivered"
     assert messages[1]["message"].startswith(
-        "transaction mine may be committed: no response to EndTxn (the broker aborts "
+        "transaction mine may be committed: no response to EndTxn (the broker aborts the transaction in "
     )
     assert messages[1]["hint"]
     assert json.loads(ended.stdout)["transaction"] == "unknown"

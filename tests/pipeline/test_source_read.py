@@ -152,7 +152,7 @@ def test_register_leaves_a_foreign_source_with_filters_working(spark: "SparkSess
         ),
         ({"subscribe": "t", "startingOffset": "earliest"}, None, "'startingoffset': did you mean startingOffsets"),
         ({"subscribe": "t", "assign": "{}"}, None, "exactly one of the options.*Options found: subscribe and assign"),
-        ({"subscribe": "t"}, "value string", "column value is binary, not string"),
+        ({"subscribe": "t"}, "value string", "column value has type string in the schema: use binary"),
         ({"subscribe": "t"}, "valu binary", "unknown column 'valu'"),
         ({"subscribe": "no-such-topic"}, None, "UNKNOWN_TOPIC_OR_PARTITION"),
         ({"subscribe": "t", "kafka.fetch.min.byte": "1"}, None, "fetch.min.byte.*did you mean fetch.min.bytes"),
