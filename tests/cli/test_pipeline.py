@@ -43,7 +43,7 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
         (("export", "t"), "Missing option '--to'"),
         (("export", "a/b", "--to", "x"), "'a/b' is not a topic name"),
         (("export", "t", "--to", "x", "--range-size", "64"), "'64' has no unit"),
-        (("export", "t", "--to", "x", "--range-size", "0B"), "at least 1 byte"),
+        (("export", "t", "--to", "x", "--range-size", "0B"), "must have at least 1 byte"),
         (("export", "t", "--to", "x", "--start", "then"), "'then' is not one of earliest, latest"),
         (("export", "t", "--to", "x", "--interval", "1s"), "--interval needs --continuous"),
         (("sync", "t", "--to", "x", "--start", "end"), "'end' is not one of earliest, latest"),

@@ -56,7 +56,7 @@ def test_record_that_is_too_large_is_the_one_that_is_named(
     )  # fmt: skip
     assert sent.code == ExitCode.DATA
     assert "delivered" in sent.stderr
-    assert "kctl produce: stdin line 4 (byte 6): a record of up to 10" in sent.stderr
+    assert "kctl produce: stdin line 4 (byte 6): cannot send a record of up to 10" in sent.stderr
     assert "max.request.size is 1000" in sent.stderr
     assert "line 1" not in sent.stderr
     assert "line 2" not in sent.stderr

@@ -16,7 +16,7 @@ class CodePage(NamedTuple):
 CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
-        "kctl failed because of a bug, or because of a broker error that has no exit code of its own.",
+        "kctl failed because of a bug, or because of a broker error without an exit code.",
         (
             "If the message has a Kafka error code, such as UNKNOWN_SERVER_ERROR, run: kctl explain CODE",
             "Otherwise, add -v, and report the bug with its traceback.",

@@ -197,7 +197,9 @@ def import_(
     ] = None,
     rpk_profile: Annotated[
         str | None,
-        typer.Option("--rpk-profile", metavar="NAME", help="Profile of rpk to import [default: current profile of rpk]."),
+        typer.Option(
+            "--rpk-profile", metavar="NAME", help="Profile of rpk to import [default: rpk's current profile]."
+        ),
     ] = None,
     make_current: Use = False,
     force: Force = False,
