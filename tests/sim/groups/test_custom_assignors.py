@@ -114,9 +114,8 @@ def raising(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
 def test_wrong_assignment_is_the_error_of_the_leaders_poll(function: object, reason: str) -> None:
     def app(cluster: SimCluster) -> None:
         consumer = member(cluster, function)
-        with pytest.raises(
-            IllegalStateError, match=f"assignor {function.__name__} cannot assign the partitions: .*{reason}"
-        ):  # type: ignore[attr-defined]
+        text = f"assignor {function.__name__} cannot assign the partitions: .*{reason}"  # type: ignore[attr-defined]
+        with pytest.raises(IllegalStateError, match=text):
             poll_often(consumer)
 
     run(app, topics={"t": 4, "u": 1})
