@@ -182,7 +182,7 @@ def test_broker_that_is_down_leaves_the_rest_and_code_3(own: ServedSandbox) -> N
         verdicts = {(row["partition"], row["verdict"]) for row in found}
         assert {(1, "undecided"), (2, "undecided")} <= verdicts
         refused = run(own, "abort", "t:1", "--start-offset", "0", "--yes")
-        assert (refused.code, "try again when all brokers respond" in refused.stderr) == (
+        assert (refused.code, "retry when all brokers respond" in refused.stderr) == (
             ExitCode.UNAVAILABLE, True,
         ), refused  # fmt: skip
         own.sandbox.heal()
@@ -195,7 +195,7 @@ def test_abort_asks_on_a_terminal(own: ServedSandbox) -> None:
         words = ("transactions", "abort", "t:0", "-b", own.bootstrap)
         with Terminal(*words, columns=120, with_stderr=True) as terminal:
             shown = terminal.read_until(b"Abort these transactions? [y/N] ")
-            assert b"t-0: transaction of lost from offset 0: its coordinator has lost in state" in shown
+            assert b"t-0: transaction of lost from offset 0: the coordinator reports transaction lost in state" in shown
             terminal.type(answer)
             assert b"aborted" in terminal.read_all()
         assert stable_end(own, 0) == end

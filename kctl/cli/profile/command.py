@@ -192,12 +192,14 @@ def import_(
             "--from",
             parser=FORMAT,
             metavar=FORMAT.metavar,
-            help="Tool whose format the file has [default: detected from the content].",
+            help="Tool that the file was written for [default: detected from the content].",
         ),
     ] = None,
     rpk_profile: Annotated[
         str | None,
-        typer.Option("--rpk-profile", metavar="NAME", help="rpk profile to import [default: current rpk profile]."),
+        typer.Option(
+            "--rpk-profile", metavar="NAME", help="Profile of rpk to import [default: rpk's current profile]."
+        ),
     ] = None,
     make_current: Use = False,
     force: Force = False,

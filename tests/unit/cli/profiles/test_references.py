@@ -152,7 +152,7 @@ def test_the_key_ring() -> None:
         assert fetch("client.id", "${keyring:kafka/prod/alice}", "profile p", _sources()).value == "hunter2"
         with pytest.raises(ConfigError, match="add one with keyring set kafka bob"):
             fetch("client.id", "${keyring:kafka/bob}", "profile p", _sources())
-        with pytest.raises(ConfigError, match=r"rejected the request: KeyringLocked$"):
+        with pytest.raises(ConfigError, match=r"rejected the request \(KeyringLocked\)$"):
             fetch("client.id", "${keyring:locked/bob}", "profile p", _sources())
     finally:
         keyring.set_keyring(before)
