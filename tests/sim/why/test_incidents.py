@@ -138,13 +138,7 @@ def changes(certificates: Certificates) -> dict[str, Change]:
         ("expired", "CertificateExpired", "certificate expired", "renew", ExitCode.TLS),
         ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
         ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PROTOCOL),
-        (
-            "SASL port",
-            "SaslRequired",
-            "closed the connection on the first request",
-            "use SASL, which the listener probably requires",
-            14,
-        ),
+        ("SASL port", "SaslRequired", "closed the connection on the first request", "use SASL, which", 14),
     ],
 )
 def test_listener_that_does_not_fit_the_client_is_named(
