@@ -14,9 +14,10 @@ from kctl.cli.formats.rows import Row
 MOST_SHOWN = 80
 """Maximum number of characters of the subject that an error repeats."""
 _MORE = (
-    "kctl explain NAME explains broker errors (3, UNKNOWN_TOPIC_OR_PARTITION), error classes (ConnectTimeout), "
-    "limits, properties, and topic configs (--connect-timeout, linger.ms, retention.ms), faults (fault 7), "
-    "findings (group-stuck), and messages of Kafka clients and kctl. List all names with: kctl explain --list"
+    "kctl explain NAME also explains broker errors such as UNKNOWN_TOPIC_OR_PARTITION, error classes such as "
+    "ConnectTimeout, timeouts such as --connect-timeout, properties such as linger.ms, topic configs such as "
+    "retention.ms, faults such as 'fault 7', findings such as group-stuck, and messages of Kafka clients and kctl. "
+    "List all names with: kctl explain --list"
 )
 
 

@@ -116,7 +116,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("x509: certificate has expired", "fault 19"),
     ("records have timed out before they were able to be produced", "fault 41"),
     ("internal broker struct chosen to issue this request has died", "fault 12"),
-    ("invalid large response size ... in ASCII ...HTTP", "fault 15"),
+    ("invalid large response size ...; the four size bytes are ...HTTP", "fault 15"),
     ("lost records; the client consumed to offset", "fault 51"),
     (": no such host", "fault 1"),
     ("connect: connection refused", "fault 5"),

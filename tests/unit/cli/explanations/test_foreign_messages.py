@@ -248,6 +248,11 @@ OF_CLIENTS: dict[str, list[tuple[str, str]]] = {
             ' in ASCII "HTTP"; is a plaintext HTTP server listening',
             "fault 15",
         ),
+        (
+            "invalid large response size 1213486160 > limit 104857600; the four size bytes are 'HTTP' in ascii, the "
+            "beginning of an HTTP response; is your broker port correct?",
+            "fault 15",
+        ),
         ("NOT_LEADER_FOR_PARTITION: This server is not the leader for that topic-partition.", "NOT_LEADER_OR_FOLLOWER"),
         (
             "MESSAGE_TOO_LARGE: The request included a message larger than the max message size the "
