@@ -9,7 +9,7 @@ class Ending(Enum):
 
     BY_ITSELF = "without a signal"
     BY_CTRL_C = "by Ctrl-C"
-    NEEDS_SPARK = "needs Spark or a second cluster: tests only parse the command line"
+    NEEDS_SPARK = "parsed only"  # tests do not run it: it needs Spark or a second cluster
 
 
 class Example(NamedTuple):
@@ -91,7 +91,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl topics offsets": (
         Example("Show start offset, end offset, and number of records", "kctl topics offsets orders"),
-        Example("Show the offsets of an hour ago", "kctl topics offsets orders --at @-1h"),
+        Example("Show the offsets at the time one hour ago", "kctl topics offsets orders --at @-1h"),
     ),
     "kctl topics trim": (
         Example("Show what would be deleted", "kctl topics trim orders --before @-7d"),
@@ -129,7 +129,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl partitions move": (
-        Example("Move partitions with at most 50 MB/s", "kctl partitions move plan.json --throttle 50MB"),
+        Example("Move partitions at no more than 50 MB/s", "kctl partitions move plan.json --throttle 50MB"),
         Example("Continue a move after Ctrl-C", "kctl partitions move plan.json --resume"),
     ),
     "kctl partitions list": (Example("List partitions that are being moved", "kctl partitions list"),),
@@ -167,7 +167,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl configs unset": (Example("Restore the default", "kctl configs unset topic orders retention.ms"),),
     "kctl acls list": (
         Example("List all rules", "kctl acls list"),
-        Example("List all rules for a topic", "kctl acls list --topic orders"),
+        Example("List all ACLs for a topic", "kctl acls list --topic orders"),
     ),
     "kctl acls create": (
         Example("Allow a user to read a topic", "kctl acls create --allow User:ann --operation read --topic orders"),
@@ -182,7 +182,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl acls delete": (
         Example("Show what would be deleted", "kctl acls delete --principal User:bob"),
-        Example("Delete all rules of a topic", "kctl acls delete --topic orders --execute"),
+        Example("Delete all ACLs for a topic", "kctl acls delete --topic orders --execute"),
     ),
     "kctl acls check": (
         Example("Check whether a user may read a topic", "kctl acls check User:bob --topic orders --operation read"),
@@ -190,7 +190,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl users list": (Example("List all SCRAM users", "kctl users list"),),
     "kctl users create": (
         Example("Create a user with a password from a file", "kctl users create ann --password-file password"),
-        Example("Create a user with a password from a variable", "kctl users create eve --password-from env:PW"),
+        Example(
+            "Create a user with a password from an environment variable", "kctl users create eve --password-from env:PW"
+        ),
     ),
     "kctl users alter": (Example("Change the password of a user", "kctl users alter bob --password-file password"),),
     "kctl users delete": (
@@ -231,7 +233,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl groups describe": (Example("Show state, members, and lag", "kctl groups describe billing"),),
     "kctl groups lag": (
-        Example("Exit with 3 if the lag exceeds 1000 records", "kctl groups lag billing --threshold 1000"),
+        Example("Exit with code 3 if the lag exceeds 1000 records", "kctl groups lag billing --threshold 1000"),
         Example("Show all groups with rates and catch-up times", "kctl groups lag --all --rates"),
         Example("Show the lag every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
     ),
@@ -264,7 +266,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl profile create": (
         Example("Create a profile for a cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
         Example(
-            "Create a profile with SASL and a password from a variable",
+            "Create a profile with SASL and a password from an environment variable",
             "kctl profile create p --sasl-mechanism PLAIN --user ann --password-from env:PW",
         ),
     ),
@@ -335,9 +337,13 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
     "kctl completion bash": (Example("Load completion into the current shell", "source <(kctl completion bash)"),),
-    "kctl completion zsh": (Example("Write the script to a directory of $fpath", "kctl completion zsh > _kctl"),),
-    "kctl completion fish": (Example("Write the script to a file", "kctl completion fish > kctl.fish"),),
-    "kctl completion powershell": (Example("Write the script to a file", "kctl completion powershell > kctl.ps1"),),
+    "kctl completion zsh": (
+        Example("Write the completion script to a directory in $fpath", "kctl completion zsh > _kctl"),
+    ),
+    "kctl completion fish": (Example("Write the completion script to a file", "kctl completion fish > kctl.fish"),),
+    "kctl completion powershell": (
+        Example("Write the completion script to a file", "kctl completion powershell > kctl.ps1"),
+    ),
     "kctl completion install": (Example("Install completion for fish", "kctl completion install fish"),),
     "kctl help-json": (Example("List the names of all commands", 'kctl help-json | grep \'"name": "kctl\''),),
     "kctl explain": (
