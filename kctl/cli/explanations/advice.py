@@ -56,8 +56,7 @@ BROKER_ADVICE: dict[str, str] = {
         "producer.id.expiration.ms, transactional.id.expiration.ms, or retention.ms."
     ),
     "REASSIGNMENT_IN_PROGRESS": (
-        "Wait until the reassignment ends, or cancel it. List partitions that are being moved with: kctl partitions "
-        "list"
+        "Wait until the reassignment ends, or cancel it. List active reassignments with: kctl partitions list"
     ),
     "DELEGATION_TOKEN_AUTH_DISABLED": (
         "Set delegation.token.secret.key on all brokers and controllers, and restart them."
@@ -79,7 +78,7 @@ BROKER_ADVICE: dict[str, str] = {
     "STALE_BROKER_EPOCH": "Check whether two brokers use the same node.id.",
     "MEMBER_ID_REQUIRED": "No action needed: the client joins again with the member id from the response.",
     "ELECTION_NOT_NEEDED": "No action needed: the preferred replica is already the leader.",
-    "UNSTABLE_OFFSET_COMMIT": "Wait until the open transaction ends. Find it with: kctl transactions list",
+    "UNSTABLE_OFFSET_COMMIT": "Wait until the open transaction ends. List transactions with: kctl transactions list",
     "INCONSISTENT_VOTER_SET": "Set the same controller.quorum.voters on all controllers and brokers.",
     "INVALID_UPDATE_VERSION": (
         "Check that all brokers support the new version. List features and their levels with: kctl cluster describe"
@@ -168,12 +167,11 @@ BROKER_ADVICE: dict[str, str] = {
         "Start the broker of the preferred replica, and wait until the replica is in sync."
     ),
     "ELIGIBLE_LEADERS_NOT_AVAILABLE": (
-        "Start a broker whose replica was in sync. If that is impossible, elect a replica that is not in sync, which "
-        "loses records, with: kctl partitions elect --unclean"
+        "Start a broker whose replica was in sync. If that is impossible, elect another replica, which loses records: "
+        "kctl partitions elect --unclean"
     ),
     "NO_REASSIGNMENT_IN_PROGRESS": (
-        "No action needed: the partition is not being moved. List partitions that are being moved with: kctl "
-        "partitions list"
+        "No action needed: the partition is not being moved. List active reassignments with: kctl partitions list"
     ),
     "GROUP_SUBSCRIBED_TO_TOPIC": "Stop the members of the group that read the topic, then delete the offsets again.",
     "INVALID_REQUIRED_ACKS": "Set acks to all, 1, or 0.",
@@ -282,7 +280,7 @@ CLASS_ADVICE: dict[str, str] = {
     "ResultTimeout": "Call result() again. The producer is still sending the record.",
     "SaslRequired": "Set security.protocol to SASL_PLAINTEXT or SASL_SSL, and configure the credentials.",
     "TlsAlert": "Check the broker's log for the TLS alert in the message.",
-    "TlsClosed": "Check the broker's log: it closed the connection during the TLS handshake.",
+    "TlsClosed": "Check the log of the broker, which closed the connection during the TLS handshake.",
     "TlsError": _CERTIFICATE,
     "TlsNotAnswered": "If the listener does not use TLS, use --security-protocol PLAINTEXT or SASL_PLAINTEXT.",
     "TransactionAbortedError": "Send the records of the transaction again.",

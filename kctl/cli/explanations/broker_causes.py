@@ -51,7 +51,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
         (
             "Raise the limit with: kctl configs set topic NAME max.message.bytes=BYTES",
-            "Otherwise, lower -X batch.size, or compress batches with -X compression.type=zstd.",
+            "Send smaller batches: lower -X batch.size, or compress batches with -X compression.type=zstd.",
         ),
     ),
     "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
@@ -71,8 +71,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "The topic is internal, or its name is invalid. A name is too long, empty, '.', or '..', or contains a "
-        "character that Kafka does not allow.",
+        "The topic is internal, or its name is empty, too long, '.', or '..', or contains a character that Kafka does "
+        "not allow.",
         ("Use a name of up to 249 characters from a-z, A-Z, 0-9, '.', '_', and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(

@@ -159,8 +159,8 @@ CALL_FAULTS = (
         "throttled by a quota: brokers requested pauses of # ms",
         "",
         "The client exceeded the quota of its client ID or user. The client pauses for the time that the broker "
-        "requests, which does not count toward the request timeout. kctl produce reports the total time of all "
-        "pauses, and --trace reports each pause.",
+        "requests. Pauses do not count toward the request timeout. kctl produce reports the total time of all pauses, "
+        "and --trace reports each pause.",
         _PRODUCING,
     ),
     Fault(

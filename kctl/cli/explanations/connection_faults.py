@@ -160,9 +160,9 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         16,
-        "An SSH, AMQP, Redis or SMTP server",
+        "An SSH, AMQP, Redis, or SMTP server",
         ExitCode.WRONG_PROTOCOL,
-        "the server is a... (...) [phase apiversions]",
+        "the server is ... (...) [phase apiversions]",
         "check the port",
         "Another service listens on this port. The message shows the first bytes that the service sent.",
         _PEERS,
@@ -237,7 +237,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         24,
-        "No TLS version or cipher in common",
+        "The client and the broker have no TLS version or cipher in common",
         ExitCode.TLS,
         "no TLS version in common...",
         "compare ssl.enabled.protocols on both sides",
@@ -306,7 +306,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         31,
-        "A KRaft controller instead of a broker",
+        "The server is a KRaft controller, not a broker",
         ExitCode.WRONG_PROTOCOL,
         "the server is a KRaft controller, which does not support Metadata requests [phase metadata]",
         "connect to a broker listener",

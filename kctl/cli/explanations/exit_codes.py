@@ -32,8 +32,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.PARTIAL_FAILURE: CodePage(
         "The command failed for some topics, groups, or partitions, or a check found a problem. Examples are warnings "
-        "and errors of kctl why and kctl doctor, a lag above --threshold of kctl groups lag, unusable brokers in kctl "
-        "probe, any problem in kctl probe --strict, findings of kctl probe report --strict, and differences in kctl "
+        "and errors in kctl why and kctl doctor, a lag above --threshold in kctl groups lag, unusable brokers in kctl "
+        "probe, any problem in kctl probe --strict, findings in kctl probe report --strict, and differences in kctl "
         "pipeline verify.",
         ("Read the cause of each failed item in the output.",),
     ),

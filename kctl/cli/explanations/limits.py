@@ -70,8 +70,8 @@ LIMITS = (
         ProducerConfig,
         "--api-timeout",
         "kctl.client.producer.producer.Producer",
-        "Maximum time of a blocking producer call, such as partitions_for(), or send() until the producer accepts the "
-        "record.",
+        "Maximum time of a blocking producer call. The timeout covers partitions_for(), and send() until the producer "
+        "accepts the record.",
         f"{_SIM}/producer/test_limits.py::test_send_blocks_for_metadata_at_most_max_block_ms",
     ),
     Limit(

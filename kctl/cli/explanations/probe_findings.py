@@ -3,7 +3,10 @@
 from kctl.cli.explanations.page import Page
 
 PROBE_FINDINGS: dict[str, tuple[str, str]] = {
-    "under-replicated": ("Some replicas are not in sync", "list them with: kctl topics list --under-replicated"),
+    "under-replicated": (
+        "Some replicas are not in sync",
+        "list under-replicated partitions with: kctl topics list --under-replicated",
+    ),
     "no-coordinator": ("The group has no coordinator", "check __consumer_offsets with: kctl why cluster"),
     "idle-dropped": (
         "An idle connection stopped working",
