@@ -128,10 +128,11 @@ class SecurityConfig(BaseConfig):
         "sasl.oauthbearer.method",
         "default",
         ("default", "oidc", "aws_msk_iam"),
-        "Source of tokens: default (the other properties), oidc (a token endpoint), or aws_msk_iam (AWS credentials).",
+        "Source of tokens: default (the other sasl.oauthbearer properties), oidc (a token endpoint), or aws_msk_iam "
+        "(AWS credentials).",
     )
     aws_region = optional_text(
-        "aws.region", "AWS region for aws_msk_iam [default: the region in the name of the first server]."
+        "aws.region", "AWS region for aws_msk_iam [default: the region in the name of the first bootstrap server]."
     )
     aws_profile = optional_text("aws.profile", "Profile in the AWS config files for aws_msk_iam. Needs boto3.")
     sasl_login_connect_timeout_ms = Property(
