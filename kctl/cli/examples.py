@@ -9,7 +9,7 @@ class Ending(Enum):
 
     BY_ITSELF = "without a signal"
     BY_CTRL_C = "by Ctrl-C"
-    NEEDS_SPARK = "needs Spark or a second cluster: tests only parse the command line"
+    NEEDS_SPARK = "parsed only"  # tests do not run it: it needs Spark or a second cluster
 
 
 class Example(NamedTuple):
@@ -30,7 +30,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl consume": (
         Example("Print the newest 10 records", "kctl consume orders --tail 10"),
         Example("Print the records of the last hour as JSON lines", "kctl consume orders -o @-1h:end --output jsonl"),
-        Example("Print offsets 0 to 4 of partition 0, with keys", "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'"),
+        Example(
+            "Print the records at offsets 0 to 4 of partition 0, with keys",
+            "kctl consume orders -o 0=0:5 -p 0 -f '%o %k %v\\n'",
+        ),
         Example("Print all records, then new records until Ctrl-C", "kctl consume orders", _CTRL_C),
         Example(
             "Decode Avro records with a schema registry", "kctl consume orders --decode auto --output jsonl", _SPARK
@@ -47,7 +50,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl schemas register": (
         Example("Register the next version of a subject", "kctl schemas register orders-value order.avsc", _SPARK),
     ),
-    "kctl schemas delete": (Example("Show what would be deleted", "kctl schemas delete orders-value", _SPARK),),
+    "kctl schemas delete": (
+        Example("Show the schemas that would be deleted", "kctl schemas delete orders-value", _SPARK),
+    ),
     "kctl schemas config": (
         Example("Set a compatibility level", "kctl schemas config orders-value --set FULL", _SPARK),
     ),
@@ -56,7 +61,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             "Send one record per line, with the key before the colon",
             "printf 'ann:2 apples\\n' | kctl produce orders -K :",
         ),
-        Example("Copy all records of a topic", "kctl consume orders -e --output jsonl | kctl produce copies -i jsonl"),
+        Example(
+            "Copy all records to another topic", "kctl consume orders -e --output jsonl | kctl produce copies -i jsonl"
+        ),
     ),
     "kctl probe": (
         Example("Check every address of every broker", "kctl probe --connect-timeout 2s --strict"),
@@ -76,7 +83,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("List topics as JSON lines, for scripts", "kctl topics list --output jsonl"),
     ),
     "kctl topics describe": (
-        Example("Show leader, replicas, and ISR of each partition", "kctl topics describe orders"),
+        Example("Show the leader, replicas, and ISR of each partition", "kctl topics describe orders"),
         Example("Show the configs of a topic", "kctl topics describe orders --configs"),
     ),
     "kctl topics create": (
@@ -87,27 +94,27 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "kctl topics alter": (
         Example("Keep records for a day", "kctl topics alter orders --config retention.ms=86400000"),
-        Example("Add partitions, up to a total of 6", "kctl topics alter orders --partitions 6"),
+        Example("Increase the number of partitions to 6", "kctl topics alter orders --partitions 6"),
     ),
     "kctl topics offsets": (
-        Example("Show start offset, end offset, and number of records", "kctl topics offsets orders"),
-        Example("Show the offsets of an hour ago", "kctl topics offsets orders --at @-1h"),
+        Example("Show the start offset, end offset, and record count of each partition", "kctl topics offsets orders"),
+        Example("Show the offsets as of one hour ago", "kctl topics offsets orders --at @-1h"),
     ),
     "kctl topics trim": (
-        Example("Show what would be deleted", "kctl topics trim orders --before @-7d"),
+        Example("Show the records that would be deleted", "kctl topics trim orders --before @-7d"),
         Example("Delete the records before offset 3 of partition 0", "kctl topics trim orders:0 --before 3 --yes"),
     ),
-    "kctl cluster describe": (Example("Show brokers, controller, and features", "kctl cluster describe"),),
-    "kctl cluster quorum": (Example("Show voters and their lag", "kctl cluster quorum"),),
+    "kctl cluster describe": (Example("Show the brokers, the controller, and the features", "kctl cluster describe"),),
+    "kctl cluster quorum": (Example("Show the voters of the quorum and their lag", "kctl cluster quorum"),),
     "kctl brokers log-dirs": (
         Example("Show the free space of all brokers", "kctl brokers log-dirs"),
         Example("Show the largest replicas of broker 1", "kctl brokers log-dirs 1 --replicas"),
     ),
     "kctl why": (Example("Check the group or the topic named billing", "kctl why billing --severity error"),),
     "kctl why group": (
-        Example("Find out why a group does not read", "kctl why group billing --severity error"),
+        Example("Find out why a group does not read records", "kctl why group billing --severity error"),
         Example(
-            "Compare two measurements, 2 seconds apart",
+            "Compare two samples taken 2 seconds apart",
             "kctl why group billing --interval 2s --severity error",
         ),
         Example("Print findings as JSON lines", "kctl why group billing --severity error --output jsonl"),
@@ -129,7 +136,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl partitions move": (
-        Example("Move partitions with at most 50 MB/s", "kctl partitions move plan.json --throttle 50MB"),
+        Example("Move partitions at no more than 50 MB/s", "kctl partitions move plan.json --throttle 50MB"),
         Example("Continue a move after Ctrl-C", "kctl partitions move plan.json --resume"),
     ),
     "kctl partitions list": (Example("List partitions that are being moved", "kctl partitions list"),),
@@ -138,9 +145,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Elect the preferred leaders of a topic", "kctl partitions elect orders"),
     ),
     "kctl wait topic": (Example("Wait for a topic with two partitions", "kctl wait topic orders --partitions 2"),),
-    "kctl wait brokers": (
-        Example("Wait for a broker, for at most 30 seconds", "kctl wait brokers 1 --api-timeout 30s"),
-    ),
+    "kctl wait brokers": (Example("Wait up to 30 seconds for a broker", "kctl wait brokers 1 --api-timeout 30s"),),
     "kctl wait group": (
         Example("Wait for a lag of at most 20 records", "kctl wait group billing --lag 20"),
         Example("Wait until all members have left the group", "kctl wait group billing --state Empty"),
@@ -167,7 +172,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl configs unset": (Example("Restore the default", "kctl configs unset topic orders retention.ms"),),
     "kctl acls list": (
         Example("List all rules", "kctl acls list"),
-        Example("List all rules for a topic", "kctl acls list --topic orders"),
+        Example("List all ACLs for a topic", "kctl acls list --topic orders"),
     ),
     "kctl acls create": (
         Example("Allow a user to read a topic", "kctl acls create --allow User:ann --operation read --topic orders"),
@@ -181,8 +186,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl acls delete": (
-        Example("Show what would be deleted", "kctl acls delete --principal User:bob"),
-        Example("Delete all rules of a topic", "kctl acls delete --topic orders --execute"),
+        Example("Show the ACLs that would be deleted", "kctl acls delete --principal User:bob"),
+        Example("Delete all ACLs for a topic", "kctl acls delete --topic orders --execute"),
     ),
     "kctl acls check": (
         Example("Check whether a user may read a topic", "kctl acls check User:bob --topic orders --operation read"),
@@ -190,11 +195,13 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl users list": (Example("List all SCRAM users", "kctl users list"),),
     "kctl users create": (
         Example("Create a user with a password from a file", "kctl users create ann --password-file password"),
-        Example("Create a user with a password from a variable", "kctl users create eve --password-from env:PW"),
+        Example(
+            "Create a user with a password from an environment variable", "kctl users create eve --password-from env:PW"
+        ),
     ),
     "kctl users alter": (Example("Change the password of a user", "kctl users alter bob --password-file password"),),
     "kctl users delete": (
-        Example("Show what would be deleted", "kctl users delete bob"),
+        Example("Show the user that would be deleted", "kctl users delete bob"),
         Example("Delete a user", "kctl users delete bob --execute"),
     ),
     "kctl quotas list": (Example("List all quotas", "kctl quotas list"),),
@@ -207,7 +214,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("Show the effective quotas of a client", "kctl quotas describe --user ann --client-id reports"),
     ),
     "kctl topics delete": (
-        Example("Show what would be deleted", "kctl topics delete copies"),
+        Example("Show the topic that would be deleted", "kctl topics delete copies"),
         Example("Delete a topic without a prompt", "kctl topics delete copies --yes"),
     ),
     "kctl transactions list": (
@@ -215,44 +222,51 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         Example("List transactions open for more than a minute", "kctl transactions list --older-than 1m"),
     ),
     "kctl transactions describe": (
-        Example("Show state, producer, and partitions", "kctl transactions describe payments"),
+        Example("Show the state, producer, and partitions of a transaction", "kctl transactions describe payments"),
     ),
     "kctl transactions hanging": (
         Example("List hanging transactions of all partitions", "kctl transactions hanging"),
         Example("List all open transactions of a topic", "kctl transactions hanging --topic orders --all"),
     ),
     "kctl transactions abort": (
-        Example("Show what would be aborted", "kctl transactions abort orders:0"),
+        Example("Show the transaction that would be aborted", "kctl transactions abort orders:0"),
         Example("Abort a hanging transaction", "kctl transactions abort orders:0 --execute"),
     ),
     "kctl groups list": (
         Example("List all groups", "kctl groups list"),
         Example("List groups without members", "kctl groups list --state Empty"),
     ),
-    "kctl groups describe": (Example("Show state, members, and lag", "kctl groups describe billing"),),
+    "kctl groups describe": (Example("Show the state, members, and lag of a group", "kctl groups describe billing"),),
     "kctl groups lag": (
-        Example("Exit with 3 if the lag exceeds 1000 records", "kctl groups lag billing --threshold 1000"),
-        Example("Show all groups with rates and catch-up times", "kctl groups lag --all --rates"),
+        Example("Exit with code 3 if the lag exceeds 1000 records", "kctl groups lag billing --threshold 1000"),
+        Example("Show the lag of all groups, with rates and catch-up times", "kctl groups lag --all --rates"),
         Example("Show the lag every 5 seconds", "kctl groups lag billing --watch --interval 5s", _CTRL_C),
     ),
-    "kctl groups members": (Example("Show members and their partitions", "kctl groups members billing"),),
+    "kctl groups members": (
+        Example("Show the members of a group and their partitions", "kctl groups members billing"),
+    ),
     "kctl groups delete": (
-        Example("Show what would be deleted", "kctl groups delete billing"),
+        Example("Show the group that would be deleted", "kctl groups delete billing"),
         Example("Delete the group and its offsets", "kctl groups delete billing --execute"),
     ),
     "kctl groups reset-offsets": (
-        Example("Show the new offsets", "kctl groups reset-offsets billing --topic orders --to-earliest"),
+        Example(
+            "Show the new offsets without committing them",
+            "kctl groups reset-offsets billing --topic orders --to-earliest",
+        ),
         Example(
             "Skip one record of a partition",
             "kctl groups reset-offsets billing --topic orders:0 --shift-by 1 --execute",
         ),
     ),
     "kctl groups delete-offsets": (
-        Example("Delete offsets of one topic", "kctl groups delete-offsets billing --topic orders --execute"),
+        Example(
+            "Delete the offsets of a group for one topic", "kctl groups delete-offsets billing --topic orders --execute"
+        ),
     ),
     "kctl groups remove-members": (
         Example(
-            "Remove a static member that no longer runs",
+            "Remove a static member that is no longer running",
             "kctl groups remove-members workers --instance worker-2 --execute",
         ),
     ),
@@ -264,7 +278,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl profile create": (
         Example("Create a profile for a cluster without TLS", "kctl profile create local -b 127.0.0.1:9092"),
         Example(
-            "Create a profile with SASL and a password from a variable",
+            "Create a profile with SASL and a password from an environment variable",
             "kctl profile create p --sasl-mechanism PLAIN --user ann --password-from env:PW",
         ),
     ),
@@ -306,7 +320,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             _SPARK,
         ),
         Example(
-            "Replay an hour of an export",
+            "Replay one hour of records from an export",
             "kctl pipeline replay t --from-export out --to-topic t --since -2h --until -1h",
             _SPARK,
         ),
@@ -317,11 +331,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl pipeline stats": (
-        Example("Show what would be read", "kctl pipeline stats orders --dry-run"),
+        Example("Show the plan", "kctl pipeline stats orders --dry-run"),
         Example("Count records and write an HTML report", "kctl pipeline stats orders --html orders.html", _SPARK),
     ),
     "kctl pipeline status": (
-        Example("Show offsets and lag of an export", "kctl pipeline status out", _SPARK),
+        Example("Show the offsets and lag of an export", "kctl pipeline status out", _SPARK),
         Example("Print Prometheus metrics", "kctl pipeline status out --prometheus", _SPARK),
     ),
     "kctl pipeline sync": (
@@ -334,10 +348,14 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "kctl pipeline verify": (Example("Compare two topics", "kctl pipeline verify orders --to-topic copies", _SPARK),),
-    "kctl completion bash": (Example("Load completion into the current shell", "source <(kctl completion bash)"),),
-    "kctl completion zsh": (Example("Write the script to a directory of $fpath", "kctl completion zsh > _kctl"),),
-    "kctl completion fish": (Example("Write the script to a file", "kctl completion fish > kctl.fish"),),
-    "kctl completion powershell": (Example("Write the script to a file", "kctl completion powershell > kctl.ps1"),),
+    "kctl completion bash": (Example("Enable completion in the current shell", "source <(kctl completion bash)"),),
+    "kctl completion zsh": (
+        Example("Write the completion script to a directory in $fpath", "kctl completion zsh > _kctl"),
+    ),
+    "kctl completion fish": (Example("Write the completion script to a file", "kctl completion fish > kctl.fish"),),
+    "kctl completion powershell": (
+        Example("Write the completion script to a file", "kctl completion powershell > kctl.ps1"),
+    ),
     "kctl completion install": (Example("Install completion for fish", "kctl completion install fish"),),
     "kctl help-json": (Example("List the names of all commands", 'kctl help-json | grep \'"name": "kctl\''),),
     "kctl explain": (
@@ -352,7 +370,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             _CTRL_C,
         ),
         Example(
-            "Start brokers that accept large records, with IDs from 0",
+            "Start brokers with IDs from 0 that accept large records",
             "kctl sandbox start --node-ids-from 0 --config message.max.bytes=9000000",
             _SPARK,
         ),
@@ -363,7 +381,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "kctl sandbox fault": (
         Example("Freeze broker 1", "kctl sandbox fault start 1 freeze", _SPARK),
         Example("Delay each response by half a second", "kctl sandbox fault start all delay 500", _SPARK),
-        Example("Fail the next 3 fetches", "kctl sandbox fault fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
+        Example("Fail the next 3 Fetch requests", "kctl sandbox fault fail Fetch NOT_LEADER_OR_FOLLOWER 3", _SPARK),
         Example("Clear all faults", "kctl sandbox fault clear", _SPARK),
     ),
 }

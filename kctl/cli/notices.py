@@ -42,7 +42,7 @@ HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 
 
 _UNREACHED = (ConnectionRefused, ConnectTimeout, DnsError)
-_DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
+_DETAILS = re.compile(r"\s\(RST\safter\s\d+\sms\)|\safter\s\d+\sms\b|\swithin\s\S+\s\(--[a-z-]+\)|\s\[phase\s\w+\]")
 """Parts of an error text that differ between attempts."""
 
 
@@ -136,7 +136,8 @@ class Waits:
             self._connections[attempt] = self._connections.get(attempt, 0) + 1
             if self._connections[attempt] > 1:
                 return
-        where = f"{'in' if isinstance(event, Started) else 'after'} phase {event.phase.value}"
+        when = "in" if isinstance(event, Started) else "after"
+        where = f"no connection progress {when} phase {event.phase.value}"
         if attempt not in self._attempts or self._attempts[attempt].where != where:
             self._attempts[attempt] = _Attempt(event.target, where, event.at_ms)
 
@@ -233,7 +234,7 @@ class Waits:
                 found.setdefault(place, _brief(place, ending.error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
-                found.setdefault(attempt.target.place, f"no connection progress {attempt.where}")
+                found.setdefault(attempt.target.place, attempt.where)
         return [f"{place}: {cause}" for place, cause in found.items()]
 
 
@@ -343,9 +344,9 @@ class WaitNotices:
         return abs(self._started_at_ms + self._present_limit().limit_ms - now_ms) < REPORT_AFTER_MS
 
     def _say(self, causes: list[str]) -> None:
-        more = f", and {len(causes) - MOST_CAUSES} more reasons" if len(causes) > MOST_CAUSES else ""
-        shown = "; ".join(causes[:MOST_CAUSES])
-        self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {self._present_limit()}")
+        more = [f"{len(causes) - MOST_CAUSES} more reasons"] if len(causes) > MOST_CAUSES else []
+        shown = "; ".join([*causes[:MOST_CAUSES], *more])
+        self.say(f"{self._program}: waiting: {shown}, retrying for up to {self._present_limit()}")
 
     def _present_limit(self) -> WaitLimit:
         if self.refused_limit is not None and self._waits.are_refused:

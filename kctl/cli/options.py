@@ -278,16 +278,20 @@ def common(
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
     for withheld in settings.withheld:
-        takes = f". To use the login, add -C {chosen.name}" if chosen is not None and withheld.is_of_profile else ""
-        shared.say(f"{environment.program}: note: {withheld}{takes}")
+        sentences = [str(withheld)]
+        if chosen is not None and withheld.is_of_profile:
+            sentences.append(f"To use the login, add -C {chosen.name}")
+        shared.say(f"{environment.program}: note: {'. '.join(sentences)}")
     if verbose:
         _note_default_ports(shared)
     for path in foreign_project_files(working_folder()):
         shared.say(f"{environment.program}: note: {path} belongs to another user and is ignored")
     for variable in unknown_variables(environment.environ):
         meant = did_you_mean(Unknown.VARIABLE, variable, known_variables())
-        suggestion = "" if meant is None else f". Did you mean ${meant}?"
-        shared.say(f"{environment.program}: note: ${variable} is not a known setting and is ignored{suggestion}")
+        sentences = [f"${variable} is not a known setting and is ignored"]
+        if meant is not None:
+            sentences.append(f"Did you mean ${meant}?")
+        shared.say(f"{environment.program}: note: {'. '.join(sentences)}")
     return shared
 
 
@@ -302,7 +306,7 @@ def _note_default_ports(shared: Common) -> None:
     for entry in servers.text.split(","):
         if has_no_port(entry.strip()):
             shared.say(
-                f"{shared.environment.program}: note: {servers.origin} {entry.strip()} has no port: "
+                f"{shared.environment.program}: note: server {entry.strip()} in {servers.origin} has no port: "
                 f"kctl uses port {DEFAULT_PORT}"
             )
 

@@ -56,8 +56,7 @@ BROKER_ADVICE: dict[str, str] = {
         "producer.id.expiration.ms, transactional.id.expiration.ms, or retention.ms."
     ),
     "REASSIGNMENT_IN_PROGRESS": (
-        "Wait until the reassignment ends, or cancel it. List partitions that are being moved with: kctl partitions "
-        "list"
+        "Wait until the reassignment ends, or cancel it. List active reassignments with: kctl partitions list"
     ),
     "DELEGATION_TOKEN_AUTH_DISABLED": (
         "Set delegation.token.secret.key on all brokers and controllers, and restart them."
@@ -79,7 +78,7 @@ BROKER_ADVICE: dict[str, str] = {
     "STALE_BROKER_EPOCH": "Check whether two brokers use the same node.id.",
     "MEMBER_ID_REQUIRED": "No action needed: the client joins again with the member id from the response.",
     "ELECTION_NOT_NEEDED": "No action needed: the preferred replica is already the leader.",
-    "UNSTABLE_OFFSET_COMMIT": "Wait until the open transaction ends. Find it with: kctl transactions list",
+    "UNSTABLE_OFFSET_COMMIT": "Wait until the open transaction ends. List transactions with: kctl transactions list",
     "INCONSISTENT_VOTER_SET": "Set the same controller.quorum.voters on all controllers and brokers.",
     "INVALID_UPDATE_VERSION": (
         "Check that all brokers support the new version. List features and their levels with: kctl cluster describe"
@@ -168,15 +167,14 @@ BROKER_ADVICE: dict[str, str] = {
         "Start the broker of the preferred replica, and wait until the replica is in sync."
     ),
     "ELIGIBLE_LEADERS_NOT_AVAILABLE": (
-        "Start a broker whose replica is in sync. If that is impossible, elect another replica and lose records "
-        "with: kctl partitions elect --unclean"
+        "Start a broker whose replica was in sync. If that is impossible, elect another replica, which loses records: "
+        "kctl partitions elect --unclean"
     ),
     "NO_REASSIGNMENT_IN_PROGRESS": (
-        "No action needed: the partition is not being moved. List partitions that are being moved with: kctl "
-        "partitions list"
+        "No action needed: the partition is not being moved. List active reassignments with: kctl partitions list"
     ),
     "GROUP_SUBSCRIBED_TO_TOPIC": "Stop the members of the group that read the topic, then delete the offsets again.",
-    "INVALID_REQUIRED_ACKS": "Set acks to all, 1 or 0.",
+    "INVALID_REQUIRED_ACKS": "Set acks to all, 1, or 0.",
     "INVALID_GROUP_ID": "Set group.id to a name that is not empty.",
     "INVALID_SESSION_TIMEOUT": (
         "Set session.timeout.ms to a value between group.min.session.timeout.ms and group.max.session.timeout.ms of "
@@ -189,8 +187,8 @@ BROKER_ADVICE: dict[str, str] = {
     ),
     "INVALID_CONFIG": "Fix the config in the message. Show its description with: kctl explain CONFIG",
     "INVALID_REQUEST": (
-        "Check the values of the request. For kctl api, compare the fields with the Kafka protocol of the broker's "
-        "version."
+        "Check the values of the request. If you use kctl api, compare the fields with the protocol documentation of "
+        "the broker's Kafka version."
     ),
     "INVALID_TRANSACTION_TIMEOUT": "Lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers.",
     "SECURITY_DISABLED": "Set authorizer.class.name on all brokers and controllers, and restart them.",
@@ -198,7 +196,7 @@ BROKER_ADVICE: dict[str, str] = {
     "DUPLICATE_RESOURCE": "Remove the duplicate resource from the request.",
     "UNACCEPTABLE_CREDENTIAL": "Use 4096 to 16384 iterations, and a password that is not empty.",
     "INVALID_REGULAR_EXPRESSION": (
-        "Use RE2 syntax for the pattern. RE2 does not support backreferences and lookaround."
+        "Use RE2 syntax for the pattern. RE2 does not support backreferences or lookaround."
     ),
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": (
         "Add an ACL with: kctl acls create --allow PRINCIPAL --operation write --transactional-id ID"
@@ -221,13 +219,18 @@ BROKER_ADVICE: dict[str, str] = {
     ),
 }
 
-_CERTIFICATE = "Check that ssl.truststore.location contains the CA of the broker. kctl probe prints the broker's chain."
+_CERTIFICATE = (
+    "Check that ssl.truststore.location contains the CA of the broker. Show the certificate chain of the broker with: "
+    "kctl probe"
+)
 CLASS_ADVICE: dict[str, str] = {
     "AbortableTransactionError": "Call abort_transaction(), then send the records of the transaction again.",
     "AdvertisedAddressError": "Set advertised.listeners of the broker to an address that this client can reach.",
     "ApiTimeout": "Fix the cause in the message. If the message has no cause, raise --api-timeout.",
-    "AuthenticationError": "Check user name, password and sasl.mechanism.",
-    "AuthorizationError": "Add an ACL for the principal: kctl acls check PRINCIPAL lists its permissions.",
+    "AuthenticationError": "Check the user name, the password, and sasl.mechanism.",
+    "AuthorizationError": (
+        "Add an ACL for the principal. List the permissions of the principal with: kctl acls check PRINCIPAL"
+    ),
     "BrokerError": "Look up the error code with: kctl explain NAME. Check the log of the broker for details.",
     "CertificateError": _CERTIFICATE,
     "CertificateExpired": "Install a new certificate on the broker.",
@@ -239,7 +242,7 @@ CLASS_ADVICE: dict[str, str] = {
         "Use each client in one thread or event loop. Only wakeup() may be called from another thread."
     ),
     "ConfigError": "Fix the property in the message. Show its description with: kctl explain PROPERTY",
-    "ConnectTimeout": "Check the phase in the message. In the phase tcp, check the firewall and the host.",
+    "ConnectTimeout": "Check the phase in the message. If the phase is tcp, check the firewall and the host.",
     "ConnectionLost": "Check the log of the broker, and any proxy between client and broker.",
     "ConnectionRefused": "Check that the broker is running and that the port is correct.",
     "CorruptBatchError": (
@@ -248,22 +251,22 @@ CLASS_ADVICE: dict[str, str] = {
     "DeliveryTimeout": (
         "Fix the cause in the message, then send the record again. Raise delivery.timeout.ms if the broker is slow."
     ),
-    "DnsError": "Fix the name or the resolver. Show the addresses of a name with: getent hosts NAME",
+    "DnsError": "Fix the host name or the DNS resolver. Show the addresses of a name with: getent hosts NAME",
     "FatalTransactionError": "Close the producer. Give each process its own transactional.id.",
     "FlushTimeout": "Call flush() again, or raise its timeout. The producer is still sending the records.",
-    "HostnameMismatch": "Connect by a name in the certificate, or issue a certificate for this name.",
+    "HostnameMismatch": "Connect with a name in the certificate, or issue a certificate for the name that you use.",
     "IllegalStateError": "Check the order of the calls: the client may be closed, or another call must come first.",
     "InvalidOffsetError": "Seek to an offset that exists, or set auto.offset.reset to earliest or latest.",
     "KafkaError": "Look up the class of the error with: kctl explain CLASS",
     "KafkaTimeoutError": "Check the timeout and the cause in the message.",
     "LocalProtocolError": "Report a bug: kctl built a request that the protocol cannot express.",
     "LogTruncationError": (
-        "Seek to divergent_offset to read the current records. To prevent a recurrence, set "
+        "Seek to divergent_offset to read the current records. To prevent truncated logs, set "
         "unclean.leader.election.enable=false."
     ),
-    "LoginServerUnavailable": "Check the token endpoint or the Kerberos server of the login.",
+    "LoginServerUnavailable": "Check the token endpoint or the Kerberos server that the login uses.",
     "MaxBlockTimeout": "Check the cause in the message. Raise max.block.ms or buffer.memory if the brokers are slow.",
-    "NoCommonTls": "Enable a common version in ssl.enabled.protocols of client and broker.",
+    "NoCommonTls": "Enable the same TLS version in ssl.enabled.protocols of the client and the broker.",
     "NoProgressError": "Check the disk of the leader: its log has a batch with wrong offsets.",
     "ProtocolError": "Check that the server is a Kafka broker with: kctl probe",
     "RecordTooLargeError": (
@@ -271,16 +274,18 @@ CLASS_ADVICE: dict[str, str] = {
     ),
     "RemoteProtocolError": "Check that the server is a Kafka broker, and check any proxy between client and broker.",
     "RequestBudgetError": "Raise --max-requests, or the limit of Admin.request_budget().",
-    "RequestTimeout": "Check the broker in the message: disk, garbage collection, request queue.",
+    "RequestTimeout": (
+        "Check the disk, the garbage collection, and the request queue of the broker that the message names."
+    ),
     "ResultTimeout": "Call result() again. The producer is still sending the record.",
     "SaslRequired": "Set security.protocol to SASL_PLAINTEXT or SASL_SSL, and configure the credentials.",
     "TlsAlert": "Check the broker's log for the TLS alert in the message.",
-    "TlsClosed": "Check the broker's log: it closed the connection during the TLS handshake.",
+    "TlsClosed": "Check the log of the broker, which closed the connection during the TLS handshake.",
     "TlsError": _CERTIFICATE,
     "TlsNotAnswered": "If the listener does not use TLS, use --security-protocol PLAINTEXT or SASL_PLAINTEXT.",
     "TransactionAbortedError": "Send the records of the transaction again.",
     "TransactionError": "Abort the transaction. If the abort fails, close the producer.",
-    "TransportError": "Check the address and the phase in the message with: kctl probe -b HOST:PORT",
+    "TransportError": "Test the connection to the address in the message with: kctl probe -b HOST:PORT",
     "UndeliveredError": "Fix the cause in the message, then send the undelivered records again.",
     "UnsupportedCodecError": "Check the producer of the topic: it wrote a batch with an unknown codec.",
     "UnsupportedVersionError": (
@@ -288,7 +293,9 @@ CLASS_ADVICE: dict[str, str] = {
     ),
     "UntrustedCertificate": "Add the issuer of the broker's certificate to ssl.truststore.location.",
     "WakeupError": "No action needed: another thread called wakeup() to interrupt the call.",
-    "WrongPeerError": "Check the port and --security-protocol. kctl probe also tries the other protocol.",
+    "WrongPeerError": (
+        "Check the port and --security-protocol. Find the security protocol of the server with: kctl probe"
+    ),
 }
 
 

@@ -14,9 +14,9 @@ from kctl.cli.formats.rows import Row
 MOST_SHOWN = 80
 """Maximum number of characters of the subject that an error repeats."""
 _MORE = (
-    "kctl explain NAME explains broker errors (3, UNKNOWN_TOPIC_OR_PARTITION), error classes (ConnectTimeout), "
-    "limits, properties, and topic configs (--connect-timeout, linger.ms, retention.ms), faults (fault 7), "
-    "findings (group-stuck), and messages of Kafka clients and kctl. List all names with: kctl explain --list"
+    "kctl explain also accepts broker errors, error classes, timeouts, properties, topic configs, faults, findings, "
+    "and messages of Kafka clients. Examples are kctl explain UNKNOWN_TOPIC_OR_PARTITION, kctl explain linger.ms, and "
+    "kctl explain fault 7. List all names with: kctl explain --list"
 )
 
 

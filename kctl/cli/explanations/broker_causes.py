@@ -12,7 +12,7 @@ class BrokerCause(NamedTuple):
 
 BROKER_CAUSES: dict[str, BrokerCause] = {
     "UNKNOWN_SERVER_ERROR": BrokerCause(
-        "The broker failed with an error that has no code: a bug, a plugin, or a full disk.",
+        "The broker failed with an error that has no error code. The cause may be a bug, a plugin, or a full disk.",
         ("Check the log of the broker at the time of the call.",),
     ),
     "OFFSET_OUT_OF_RANGE": BrokerCause(
@@ -43,14 +43,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Compare the metadata of the brokers with: kctl probe",),
     ),
     "REQUEST_TIMED_OUT": BrokerCause(
-        "The broker waited too long for followers (acks=all) or for the controller (topic changes).",
-        ("List replicas that lag with: kctl topics describe TOPIC", "Raise --request-timeout."),
+        "The broker waited too long for the followers of a write with acks=all, or for the controller to change a "
+        "topic.",
+        ("Find lagging replicas with: kctl topics describe TOPIC", "Raise --request-timeout."),
     ),
     "MESSAGE_TOO_LARGE": BrokerCause(
         "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
         (
             "Raise the limit with: kctl configs set topic NAME max.message.bytes=BYTES",
-            "Otherwise, lower -X batch.size, or compress batches with -X compression.type=zstd.",
+            "Send smaller batches: lower -X batch.size, or compress batches with -X compression.type=zstd.",
         ),
     ),
     "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
@@ -70,15 +71,16 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "The topic name is empty, '.', '..', or longer than 249 characters, it contains invalid characters, or the "
-        "topic is internal.",
+        "The topic is internal, or its name is empty, too long, '.', or '..', or contains a character that Kafka does "
+        "not allow.",
         ("Use a name of up to 249 characters from a-z, A-Z, 0-9, '.', '_', and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
-        "Fewer replicas are in sync than acks=all requires (min.insync.replicas), because brokers are down or lag.",
+        "The partition has fewer in-sync replicas than min.insync.replicas, which acks=all requires. Brokers are down, "
+        "or their replicas lag.",
         (
             "List the in-sync replicas with: kctl topics describe TOPIC",
-            "Restart brokers before you lower min.insync.replicas.",
+            "Start the brokers that are down. Lower min.insync.replicas only if that is impossible.",
         ),
     ),
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
@@ -87,10 +89,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "ILLEGAL_GENERATION": BrokerCause(
         "The group removed this member, because the member exceeded session.timeout.ms or max.poll.interval.ms.",
-        ("Process fewer records in each poll (max.poll.records), or raise max.poll.interval.ms.",),
+        ("Lower max.poll.records to process fewer records in each poll, or raise max.poll.interval.ms.",),
     ),
     "UNKNOWN_MEMBER_ID": BrokerCause(
-        "The coordinator does not know this member: its session timed out, or the group was deleted or moved.",
+        "The coordinator does not know this member. The session of the member timed out, or the group was deleted or "
+        "moved to another coordinator.",
         ("No action needed: the consumer rejoins the group. Commits with its old member id are rejected.",),
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
@@ -98,7 +101,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("If the error persists, run kctl groups members GROUP to find members that keep joining.",),
     ),
     "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
-        "No ACL allows this principal to read, write or describe the topic.",
+        "No ACL allows this principal to read, write, or describe the topic.",
         ("Create an ACL for the operation on the topic with: kctl acls create",),
     ),
     "GROUP_AUTHORIZATION_FAILED": BrokerCause(
@@ -111,7 +114,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Allow Create, Alter, or IdempotentWrite on the cluster with: kctl acls create",),
     ),
     "UNSUPPORTED_SASL_MECHANISM": BrokerCause(
-        "This listener does not offer the mechanism of sasl.mechanism.",
+        "The listener does not support the SASL mechanism that is set in sasl.mechanism.",
         ("Set sasl.mechanism to one of the mechanisms in the message.",),
     ),
     "ILLEGAL_SASL_STATE": BrokerCause(
@@ -131,15 +134,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Compare the versions of the brokers with: kctl probe",),
     ),
     "TOPIC_ALREADY_EXISTS": BrokerCause(
-        "The topic was created earlier, or it is being deleted.",
+        "A topic with this name exists, or is still being deleted.",
         (
             ("Accept an existing topic with: kctl topics create --if-not-exists"),
-            "Change the topic with: kctl topics alter",
+            "Change the existing topic with: kctl topics alter",
         ),
     ),
     "INVALID_REPLICATION_FACTOR": BrokerCause(
-        "The replication factor exceeds the number of live brokers.",
-        ("Lower --replication-factor to the number of brokers: kctl cluster describe",),
+        "The replication factor exceeds the number of running brokers.",
+        ("Lower --replication-factor to the number of brokers. List the brokers with: kctl cluster describe",),
     ),
     "NOT_CONTROLLER": BrokerCause(
         "The cluster has a new controller, which the client looks up automatically.",
@@ -150,8 +153,9 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Contact the operators of the cluster about the policy in the message.",),
     ),
     "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
-        "Earlier records of this producer are missing in the log: the log was truncated, or an earlier batch expired.",
-        ("Send the undelivered records again: kctl lists them at the end.",),
+        "The log does not contain the previous records of this producer. The log was truncated, or an earlier batch "
+        "expired.",
+        ("Send the undelivered records again. kctl lists the undelivered records when it exits.",),
     ),
     "PRODUCER_FENCED": BrokerCause(
         "A newer producer uses the same transactional.id.",
@@ -163,7 +167,7 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Raise -X transaction.timeout.ms, or give each process its own transactional.id.",),
     ),
     "KAFKA_STORAGE_ERROR": BrokerCause(
-        "A disk of the broker failed or is full, and the log on it is offline.",
+        "A disk of the broker failed or is full, so the log directory on this disk is offline.",
         ("Check the disks and the log of the broker.",),
     ),
     "OFFSET_NOT_AVAILABLE": BrokerCause(
@@ -176,14 +180,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     ),
     "NON_EMPTY_GROUP": BrokerCause(
         "The group has members, but the request needs an empty group.",
-        ("Stop the consumers of the group: kctl groups members GROUP",),
+        ("Stop the consumers of the group. List the consumers with: kctl groups members GROUP",),
     ),
     "GROUP_ID_NOT_FOUND": BrokerCause(
-        "The group does not exist: its name is misspelled, it is on another cluster, or its offsets have expired.",
+        "The group does not exist. Its name is misspelled, the group is on another cluster, or its offsets have "
+        "expired.",
         (
             "List groups with: kctl groups list",
-            "Brokers delete groups that have no members for offsets.retention.minutes. Create the group again "
-            "with: kctl groups reset-offsets GROUP --topic TOPIC --to-earliest --create --execute",
+            "Brokers delete a group after offsets.retention.minutes without members. Create the group again with: "
+            "kctl groups reset-offsets GROUP --topic TOPIC --to-earliest --create --execute",
         ),
     ),
     "GROUP_MAX_SIZE_REACHED": BrokerCause(

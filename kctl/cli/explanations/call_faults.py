@@ -10,7 +10,7 @@ _PRODUCING = "tests/faultlab/test_producing.py"
 CALL_FAULTS = (
     Fault(
         34,
-        "A call reaches its timeout",
+        "A call exceeds its timeout",
         ExitCode.API_TIMEOUT,
         "timed out after ... (--api-timeout...) while ...",
         "",
@@ -22,7 +22,8 @@ CALL_FAULTS = (
         "The group's coordinator is not available",
         ExitCode.UNAVAILABLE,
         "(COORDINATOR_NOT_AVAILABLE)",
-        "list the replicas with: kctl topics describe __consumer_offsets. On a small cluster, set ...",
+        "list the replicas with: kctl topics describe __consumer_offsets. On a small cluster, set "
+        "offsets.topic.replication.factor to the number of brokers",
         "The __consumer_offsets partition of the group has no leader, or too few in-sync replicas. The client "
         "retries until its timeout. kctl probe --group shows the partition.",
         "tests/faultlab/test_kafka.py",
@@ -32,7 +33,8 @@ CALL_FAULTS = (
         "A partition has no leader",
         ExitCode.UNAVAILABLE,
         "(LEADER_NOT_AVAILABLE)",
-        "list the offline replicas with: kctl topics describe TOPIC. Start one of the brokers ...",
+        "list the offline replicas with: kctl topics describe TOPIC. Start one of the brokers whose replica was in "
+        "sync",
         "All in-sync replicas are down. The partition gets a leader when one of these replicas returns. An unclean "
         "leader election loses records.",
         _CALLS,
@@ -91,7 +93,7 @@ CALL_FAULTS = (
         42,
         "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: no response to EndTxn (the broker aborts the transaction in # s...",
+        "transaction ...: no response to EndTxn (the broker aborts the transaction in # s...)",
         "wait for transaction.timeout.ms, after which the broker aborts open transactions",
         "The coordinator did not respond to the commit or abort, so the outcome is unknown. If the transaction is "
         "still open, the coordinator aborts it after transaction.timeout.ms.",
@@ -102,9 +104,9 @@ CALL_FAULTS = (
         "Too much time passes between two polls",
         ExitCode.UNAVAILABLE,
         "left the group: ...s between polls exceeds max.poll.interval.ms (...s)",
-        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because ...",
+        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes",
         "The application processed a batch for longer than max.poll.interval.ms. Raise this timeout, or lower "
-        "max.poll.records. In kctl consume, the cause is a slow reader of its output.",
+        "max.poll.records. In kctl consume, the cause is a program that reads the output too slowly.",
         _GROUPS,
     ),
     Fault(
@@ -135,10 +137,10 @@ CALL_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "the server did not acknowledge sent data",
         "check that the server is up and reachable",
-        "Load balancers drop connections that are idle for some minutes, such as 350s. Set connections.max.idle.ms "
-        "of the client below this time. kctl always enables TCP keep-alive.",
+        "Load balancers drop idle connections after some time, for example after 350s. Set connections.max.idle.ms of "
+        "the client to a shorter time. kctl always enables TCP keep-alive.",
         "",
-        "a test needs a load balancer and some minutes; fault 47 tests the result",
+        "A test would need a load balancer and several minutes. The test of fault 47 covers the effect.",
     ),
     Fault(
         47,
@@ -146,8 +148,8 @@ CALL_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the ... response from ...",
         "",
-        "The server lost power, its network failed, or its process is suspended, so it does not close the "
-        "connection. The request times out. TCP_USER_TIMEOUT closes connections with unacknowledged data.",
+        "The server lost power, its network failed, or its process is suspended. The server does not close the "
+        "connection, so the request times out. TCP_USER_TIMEOUT closes connections with unacknowledged data.",
         "tests/faultlab/test_namespaces.py",
     ),
     Fault(
@@ -156,25 +158,25 @@ CALL_FAULTS = (
         ExitCode.OK,
         "throttled by a quota: brokers requested pauses of # ms",
         "",
-        "The client exceeded the quota of its client ID or user. The client pauses as the broker requests, and does "
-        "not count the pause toward the request timeout. kctl produce reports the total pause at the end, and "
-        "--trace reports each pause.",
+        "The client exceeded the quota of its client ID or user. The client pauses for the time that the broker "
+        "requests. Pauses do not count toward the request timeout. kctl produce reports the total time of all pauses, "
+        "and --trace reports each pause.",
         _PRODUCING,
     ),
     Fault(
         49,
-        "Timeouts that contradict each other",
+        "Two timeouts contradict each other",
         ExitCode.USAGE,
         "socket.connection.setup.timeout.ms=# conflicts with socket.connection.setup.timeout.max.ms=#: ...",
         "",
         "For example, --connect-timeout is greater than socket.connection.setup.timeout.max.ms. kctl rejects the "
-        "values before it connects. If --connect-timeout is greater than --api-timeout, kctl shortens it to "
-        "--api-timeout.",
+        "values before it connects. If --connect-timeout is greater than --api-timeout, kctl uses --api-timeout for "
+        "both.",
         _CALLS,
     ),
     Fault(
         50,
-        "Ctrl-C during a wait",
+        "Ctrl-C is pressed during a wait",
         ExitCode.SIGINT,
         "interrupted (Ctrl-C)",
         "",
@@ -188,8 +190,9 @@ CALL_FAULTS = (
         "cannot continue ...-# at offset #: the log was truncated: ...",
         "",
         "A replica without the newest records became leader, which unclean.leader.election.enable=true allows. With "
-        "a reset policy, the consumer continues at the first offset that may differ, and a note shows this offset. "
-        "With auto.offset.reset=none, the error shows the offset. Seek to this offset to read the new records.",
+        "a reset policy, the consumer continues at the first offset that may differ, and prints a note with the "
+        "offset. With auto.offset.reset=none, the error message contains the offset. Seek to this offset to read the "
+        "new records.",
         "tests/sim/consumer/test_truncation.py",
     ),
     Fault(
@@ -199,7 +202,7 @@ CALL_FAULTS = (
         "...-# has no offset #: call seek()...",
         "",
         "Retention deleted the records before they were read, or the topic was recreated and starts at offset 0 "
-        "again. With a reset policy, the consumer continues at another offset, and a note shows both offsets.",
+        "again. With a reset policy, the consumer continues at another offset, and prints a note with both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
     Fault(

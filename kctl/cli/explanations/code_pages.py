@@ -56,7 +56,7 @@ def code_page(code: ExitCode, also: str = "") -> Page:
 
 
 def fault_page(fault: Fault) -> Page:
-    end = "none: no call fails" if fault.code is ExitCode.OK else _of_code(fault.code)
+    end = "none, because no call fails" if fault.code is ExitCode.OK else _of_code(fault.code)
     facts = [("kctl prints", fault.reason), ("hint", fault.hint), ("exit code", end)]
     return Page(
         "fault",
@@ -95,7 +95,7 @@ def broker_page(error: ErrorCode) -> Page:
 
 
 def _of_code(code: ExitCode) -> str:
-    return f"{int(code)} ({code.text}); see kctl explain {int(code)}"
+    return f"{int(code)} ({code.text}). See: kctl explain {int(code)}"
 
 
 def _faults_with(error: ErrorCode) -> list[Fault]:
@@ -109,4 +109,4 @@ def _fault_list(heading: str, faults: Iterable[Fault]) -> tuple[tuple[str, tuple
 
 def see_also(name: str) -> str:
     """Return the reference to a broker error with the same number."""
-    return f"This number is also the broker error code {name}: kctl explain {name}"
+    return f"This number is also the code of the broker error {name}. See: kctl explain {name}"

@@ -37,8 +37,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
         "",
-        "A DNS record is stale, or one of several load balancers is down. The client tries the next "
-        "address after a short time. kctl probe shows all addresses.",
+        "A DNS record is stale, or one of several load balancers is down. The client tries the next address after "
+        "bootstrap.attempt.delay.ms. kctl probe shows the result for each address.",
         _SPACES,
     ),
     Fault(
@@ -47,8 +47,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "The name has IPv4 and IPv6 addresses, but the broker listens on only one of them. The client tries both. "
-        "kctl probe shows each address.",
+        "The name has IPv4 and IPv6 addresses, but the broker listens on only one of them. The client tries both "
+        "addresses. kctl probe shows the result for each address.",
         _SPACES,
     ),
     Fault(
@@ -57,7 +57,8 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "connection refused (RST after # ms) [phase tcp]",
         "check the port and that the server runs",
-        "The broker is not running, listens on another port or interface, or a firewall rejects the connection.",
+        "The broker is not running, the broker listens on another port or interface, or a firewall rejects the "
+        "connection.",
         _PEERS,
     ),
     Fault(
@@ -66,7 +67,8 @@ CONNECTION_FAULTS = (
         ExitCode.REFUSED,
         "host unreachable [phase tcp]",
         "check the routing, VPN, and firewall",
-        "A router reported that it has no route: a VPN is down, a route is missing, or the subnet is wrong.",
+        "A router reported that it has no route to the host. A VPN is down, a route is missing, or the subnet is "
+        "wrong.",
         _SPACES,
     ),
     Fault(
@@ -85,8 +87,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "The list has outdated entries, or brokers are down. One working server is enough, but kctl probe "
-        "--strict exits with 3.",
+        "bootstrap.servers has outdated entries, or brokers are down. Clients need only one working bootstrap server, "
+        "but kctl probe --strict exits with code 3.",
         _PEERS,
     ),
     Fault(
@@ -95,7 +97,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is an HTTP server",
         "check the port",
-        "kctl lists the error of each server, and exits with the code of the connection that got furthest.",
+        "kctl lists the error of each server, and exits with the code of the attempt that reached the latest phase.",
         _PEERS,
     ),
     Fault(
@@ -110,7 +112,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         11,
-        "The server closes immediately",
+        "The server closes the connection immediately",
         ExitCode.REFUSED,
         "the server ... the connection after # ms [phase apiversions]",
         "check for a proxy without a backend, a connection quota, or a TLS port",
@@ -123,8 +125,8 @@ CONNECTION_FAULTS = (
         "The connection is reset",
         ExitCode.REFUSED,
         "the server reset the connection after # ms [phase ...]",
-        "check for a proxy without a backend, a connection quota, or a ...",
-        "A load balancer or firewall cut the connection, the broker was killed, or a connection quota was reached.",
+        "check for a proxy without a backend",
+        "A load balancer or firewall reset the connection, the broker was killed, or a connection quota was reached.",
         _PEERS,
     ),
     Fault(
@@ -143,8 +145,8 @@ CONNECTION_FAULTS = (
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
-        "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries the "
-        "other protocol.",
+        "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries a "
+        "connection without TLS.",
         _PEERS,
     ),
     Fault(
@@ -158,20 +160,20 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         16,
-        "An SSH, AMQP, Redis or SMTP server",
+        "An SSH, AMQP, Redis, or SMTP server",
         ExitCode.WRONG_PROTOCOL,
-        "the server is a... (...) [phase apiversions]",
+        "the server is ... (...) [phase apiversions]",
         "check the port",
-        "Another service listens on this port. The message shows its first bytes.",
+        "Another service listens on this port. The message shows the first bytes that the service sent.",
         _PEERS,
     ),
     Fault(
         17,
-        "Bytes that are not a Kafka frame",
+        "The server sends bytes that are not a Kafka frame",
         ExitCode.WRONG_PROTOCOL,
         "the server is not a Kafka broker (frame size ... bytes, first bytes ...) [phase apiversions]",
         "check the port",
-        "The server uses an unknown protocol. Kafka responses start with their size in four bytes, but this size is "
+        "The server uses an unknown protocol. The first four bytes of a Kafka response are its size. This size is "
         "invalid, so kctl closes the connection.",
         _PEERS,
     ),
@@ -190,7 +192,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate expired ... [phase tls]",
         "renew the certificate of the broker",
-        "The certificate, or a certificate that signed it, has expired. kctl probe shows the chain.",
+        "The certificate of the broker, or the certificate of an issuer, has expired. kctl probe shows the certificate "
+        "chain.",
         _TLS,
     ),
     Fault(
@@ -216,7 +219,7 @@ CONNECTION_FAULTS = (
         22,
         "The certificate's issuer is not trusted",
         ExitCode.TLS,
-        "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
+        "certificate of ... is not trusted: issuer ... is unknown",
         "add the certificate of the issuer to ssl.truststore.location",
         "ssl.truststore.location does not contain the certificate authority of the broker, or the broker does not "
         "send an intermediate certificate.",
@@ -234,17 +237,17 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         24,
-        "No TLS version or cipher in common",
+        "The client and the broker have no TLS version or cipher in common",
         ExitCode.TLS,
         "no TLS version in common...",
         "compare ssl.enabled.protocols on both sides",
         "The client or the broker is too old, or its settings are too strict. Compare ssl.enabled.protocols and "
-        "ssl.cipher.suites of both.",
+        "ssl.cipher.suites of the client and the broker.",
         _KAFKA,
     ),
     Fault(
         25,
-        "The listener requires SASL and the client uses none",
+        "The listener requires SASL, but the client does not use SASL",
         ExitCode.AUTHENTICATION,
         "the server responded to ApiVersions, but closed the connection on the first request (...) [phase ready]",
         "use SASL, which the listener probably requires",
@@ -254,7 +257,7 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         26,
-        "The SASL mechanism is not offered",
+        "The broker does not support the SASL mechanism",
         ExitCode.AUTHENTICATION,
         "the broker does not support ... (supported: ...) [phase sasl]",
         "set sasl.mechanism to ...",
@@ -293,20 +296,22 @@ CONNECTION_FAULTS = (
     ),
     Fault(
         30,
-        "An advertised address is unreachable, or is this machine itself",
+        "An advertised address is unreachable, or refers to this machine",
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok, but broker # advertises ...: ... [phase tcp]",
         "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable",
-        "advertised.listeners contains localhost or an internal address that only other machines can reach.",
+        "advertised.listeners of the broker contains localhost, or an internal address that only other machines can "
+        "reach.",
         _ADVERTISED,
     ),
     Fault(
         31,
-        "A KRaft controller instead of a broker",
+        "The server is a KRaft controller, not a broker",
         ExitCode.WRONG_PROTOCOL,
         "the server is a KRaft controller, which does not support Metadata requests [phase metadata]",
         "connect to a broker listener",
-        "The port belongs to a listener in controller.listener.names. Controllers do not serve topics.",
+        "The port belongs to a listener in controller.listener.names. Controllers do not respond to requests about "
+        "topics.",
         _KAFKA,
     ),
     Fault(
@@ -315,13 +320,13 @@ CONNECTION_FAULTS = (
         ExitCode.ADVERTISED_ADDRESS,
         "advertised as broker #, but broker # responds there",
         "check the load balancer or port forward of this address",
-        "A load balancer distributes connections to several brokers, port forwards are mixed up, or the bootstrap "
+        "A load balancer distributes connections to several brokers, port forwards are swapped, or the bootstrap "
         "servers belong to different clusters. kctl probe checks the ID of each broker.",
         _ADVERTISED,
     ),
     Fault(
         33,
-        "The broker responds to ApiVersions only",
+        "The broker responds only to ApiVersions requests",
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the Metadata response from ...",
         "",

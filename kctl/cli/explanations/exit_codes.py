@@ -16,40 +16,40 @@ class CodePage(NamedTuple):
 CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
-        "kctl failed because of a bug, or because of a broker error without an exit code.",
+        "kctl failed because of a bug, or because of a broker error that has no specific exit code.",
         (
             "If the message has a Kafka error code, such as UNKNOWN_SERVER_ERROR, run: kctl explain CODE",
-            "Otherwise, add -v, and report the bug with its traceback.",
+            "If the message has no Kafka error code, add -v, and report the bug with its traceback.",
         ),
     ),
     ExitCode.USAGE: CodePage(
-        "The command line, a property, or a properties file is invalid, or a broker rejected a value. Files that "
-        "cannot be opened and a closed stdout also lead to this exit code.",
+        "The command line, a property, or a properties file is invalid, or a broker rejected a value. kctl also exits "
+        "with this code if it cannot open a file, or if stdout is closed.",
         (
             "Check the option, property, or file in the message.",
             ("Show the options of a command with: kctl COMMAND --help"),
         ),
     ),
     ExitCode.PARTIAL_FAILURE: CodePage(
-        "The command failed for some topics, groups, or partitions, or a check found a problem. kctl why and kctl "
-        "doctor exit with this code for warnings and errors, and kctl groups lag for a lag above --threshold. kctl "
-        "probe exits with this code for unusable brokers, and with --strict for any problem. kctl pipeline verify "
-        "exits with this code for differences, and kctl probe report --strict for findings.",
+        "The command failed for some topics, groups, or partitions, or a check found a problem. Examples are warnings "
+        "and errors in kctl why and kctl doctor, a lag above --threshold in kctl groups lag, unusable brokers in kctl "
+        "probe, any problem in kctl probe --strict, findings in kctl probe report --strict, and differences in kctl "
+        "pipeline verify.",
         ("Read the cause of each failed item in the output.",),
     ),
     ExitCode.DNS: CodePage(
-        "The name of a server (broker, schema registry, token endpoint) does not exist.",
+        "The host name of a broker, a schema registry, or a token endpoint does not exist.",
         ("Check the spelling and the DNS search domain.", "Show the addresses of a name with: getent hosts NAME"),
         "check the spelling of the name, and the DNS search domain",
     ),
     ExitCode.REFUSED: CodePage(
-        "The server (broker, schema registry, token endpoint) refused, reset, or closed the connection, or the "
-        "host is unreachable.",
+        "A broker, a schema registry, or a token endpoint refused, reset, or closed the connection, or its host is "
+        "unreachable.",
         (
             "If the connection was refused, check that the broker is running and that it uses this port.",
             (
-                "If the connection was reset or closed, check connection quotas, and any proxy between client and "
-                "broker."
+                "If the connection was reset or closed, check the connection quotas, and any proxy between the client "
+                "and the broker."
             ),
         ),
     ),
@@ -57,24 +57,25 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "A connection was not ready within --connect-timeout. The timeout covers DNS, TCP, TLS, ApiVersions, and "
         "SASL, including token requests. The message shows the phase that did not finish.",
         (
-            "In the phase dns, check the DNS resolver of this machine.",
-            "In the phase tcp, check that the host is up and that no firewall drops packets.",
-            "In the phases tls, apiversions, and sasl, check whether the server hangs.",
+            "If the phase is dns, check the DNS resolver of this machine.",
+            "If the phase is tcp, check that the host is up and that no firewall drops packets.",
+            "If the phase is tls, apiversions, or sasl, check whether the server hangs.",
         ),
     ),
     ExitCode.TLS: CodePage(
-        "The TLS handshake failed: a certificate was rejected, or client and server have no common version or cipher.",
+        "The TLS handshake failed. A certificate was rejected, or the client and the server have no TLS version or "
+        "cipher in common.",
         ("Show the certificate chain of the broker with: kctl probe",),
     ),
     ExitCode.AUTHENTICATION: CodePage(
         "The broker rejected the credentials, or requires credentials. kctl never retries rejected credentials.",
-        ("Check user name, password, sasl.mechanism and security.protocol.",),
+        ("Check the user name, the password, sasl.mechanism, and security.protocol.",),
     ),
     ExitCode.WRONG_PROTOCOL: CodePage(
         "The server on that port is not a Kafka broker, does not use this security protocol, or is too old or too new "
         "for the request.",
         (
-            "Identify the server by its first bytes in the message.",
+            "Identify the server by the first bytes that the message shows.",
             "Check whether the server uses another security protocol with: kctl probe",
         ),
     ),
@@ -100,16 +101,17 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "replica is missing.",
         (
             "Show leaders and replicas with: kctl topics describe",
-            ("Retry, if necessary with a longer timeout: the error is often temporary."),
+            ("Retry with a longer timeout, because the error is often temporary."),
         ),
     ),
     ExitCode.UNDELIVERED: CodePage(
-        "Some records were not delivered. The report at the end shows their number and the cause for each partition.",
+        "Some records were not delivered. The report shows the number of undelivered records and the cause for each "
+        "partition.",
         ("Check the topic before you send the records again: unacknowledged records may have been written.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
         "The command processed its data, but did not close within --close-timeout.",
-        ("Check the brokers, or raise --close-timeout: a broker stopped responding.",),
+        ("Check the broker that stopped responding, or raise --close-timeout.",),
     ),
     ExitCode.NOT_AUTHORIZED: CodePage(
         "The broker knows the user but denies the request.",
@@ -126,7 +128,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("Find the record by the topic, partition, and offset in the message.",),
     ),
     ExitCode.DISK: CodePage(
-        "A file, a directory, or stdout cannot be written, because its disk or a quota is full, or the disk failed.",
+        "kctl cannot write to a file, a directory, or stdout, because the disk is full, a quota is exceeded, or the "
+        "disk failed.",
         (
             "Free disk space, and run the command again. A pipeline job continues where it stopped.",
             "Show the free space of the directory in the message with: df -h DIRECTORY",

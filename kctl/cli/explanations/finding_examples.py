@@ -102,7 +102,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     },
     "certificate-name": {
         "where": "kafka-1:9093", "text": "its certificate is for kafka-1.internal",
-        "hint": "connect by a name in the certificate, or issue a certificate for this name",
+        "hint": "connect with a name in the certificate, or issue a certificate for this name",
     },
     "certificate-untrusted": {
         "where": "kafka-1:9093", "text": "certificate of CN=kafka-1 is not trusted: issuer CN=Old CA is unknown here",

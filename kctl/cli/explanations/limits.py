@@ -62,7 +62,7 @@ LIMITS = (
         "--api-timeout",
         "kctl.client.admin.call.Call",
         "Maximum time of an admin call, including retries and waits. In commands such as kctl topics and kctl "
-        "groups, it covers all requests of the command.",
+        "groups, the timeout covers all requests of the command.",
         f"{_SIM}/admin/test_admin.py::test_every_call_ends_at_its_deadline_and_says_where_the_time_went",
     ),
     Limit(
@@ -70,7 +70,8 @@ LIMITS = (
         ProducerConfig,
         "--api-timeout",
         "kctl.client.producer.producer.Producer",
-        "Maximum time of a blocking producer call: send() until the record is accepted, and partitions_for().",
+        "Maximum time of a blocking producer call. The timeout covers partitions_for(), and send() until the producer "
+        "accepts the record.",
         f"{_SIM}/producer/test_limits.py::test_send_blocks_for_metadata_at_most_max_block_ms",
     ),
     Limit(
@@ -78,10 +79,10 @@ LIMITS = (
         ClientConfig,
         "--connect-timeout",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "Maximum time to connect to a broker: DNS, TCP, TLS, ApiVersions, and SASL together, without jitter. If "
-        "it is set without socket.connection.setup.timeout.max.ms, it applies to every attempt. Otherwise, it "
-        "doubles with each failed attempt to a broker. It never exceeds the API timeout. connections.timeout.ms "
-        "is an alias.",
+        "Maximum time to connect to a broker, which includes DNS, TCP, TLS, ApiVersions, and SASL. The timeout doubles "
+        "with each failed attempt to a broker, up to socket.connection.setup.timeout.max.ms. If only this timeout is "
+        "set, it does not increase. The timeout has no jitter, and never exceeds the API timeout. "
+        "connections.timeout.ms is an alias.",
         f"{_SIM}/network/test_connect_limit.py::test_a_connect_timeout_given_alone_is_the_limit_of_every_attempt",
     ),
     Limit(
@@ -89,7 +90,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "Maximum of the connect timeout, which grows with failed attempts.",
+        "Maximum connect timeout. The connect timeout doubles with each failed attempt, up to this value.",
         f"{_SIM}/network/test_connect_limit.py::"
         "test_the_limit_doubles_per_failed_attempt_up_to_its_max_and_starts_afresh_after_a_success",
     ),
@@ -98,11 +99,11 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "Maximum time of a request, from sending to the response, including requests while connecting (ApiVersions, "
-        "SASL). If the call has less time left, the remaining time applies. A request that times out closes its "
-        "connection. If a call ends before the response to a lookup, the connection stays open until "
-        "request.timeout.ms. The value also sets TCP_USER_TIMEOUT. JoinGroup requests have a longer timeout: "
-        "max.poll.interval.ms plus 5s.",
+        "Maximum time from sending a request to its response, including ApiVersions and SASL requests. If a call has "
+        "less time left, its requests use the remaining time. The client closes the connection of a request that "
+        "times out. If a call ends before the response to a lookup, the connection stays open until "
+        "request.timeout.ms. The timeout also sets TCP_USER_TIMEOUT. JoinGroup requests use max.poll.interval.ms plus "
+        "5s instead.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
     Limit(
@@ -110,8 +111,8 @@ LIMITS = (
         ProducerConfig,
         "--delivery-timeout",
         "kctl.client.producer.batch_expiry.BatchExpiry",
-        "Maximum time of a record from send() to its acknowledgment, including batching, attempts, and waits "
-        "between attempts. In `kctl produce`, the default is --api-timeout.",
+        "Maximum time from send() to the acknowledgment of a record, including batching, retries, and waits between "
+        "retries. In `kctl produce`, the default is --api-timeout.",
         f"{_SIM}/producer/test_delivery.py::test_records_expire_each_at_its_own_deadline",
     ),
     Limit(
@@ -119,8 +120,8 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.consumer.consumer.Consumer",
-        "Maximum time to close a consumer: automatic commit, LeaveGroup, and closing connections. "
-        "request.timeout.ms also limits each request.",
+        "Maximum time to close a consumer, including the last automatic commit, the LeaveGroup request, and closing "
+        "the connections. request.timeout.ms also limits each request.",
         f"{_SIM}/groups/test_close.py::test_the_default_is_30_seconds",
         show_duration(DEFAULT_CLOSE_MS),
         "consumer",
@@ -130,10 +131,10 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Maximum time to close a producer. Records that are not delivered within this time fail. In "
-        "`kctl produce`, a timeout that you set starts at the end of the input.",
+        "Maximum time to close a producer. Records that are not delivered within this time fail. In `kctl produce`, "
+        "this timeout starts at the end of the input if you set it.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
-        f"none: each record has its own timeout ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",
+        f"none, because each record has its own timeout (in kctl: {show_duration(DEFAULT_CLOSE_MS)})",
         "producer",
     ),
     Limit(
@@ -144,7 +145,7 @@ LIMITS = (
         "An admin client has no thread and nothing to deliver, so it closes its connections immediately. close() "
         "has no timeout.",
         f"{_SIM}/admin/test_admin.py::test_a_closed_admin_refuses_and_closes_again",
-        "none: close() returns immediately",
+        "none, because close() returns immediately",
         "admin",
     ),
     Limit(
@@ -154,7 +155,7 @@ LIMITS = (
         "kctl.client.producer.delivery_tracker.DeliveryTracker",
         "Maximum time to deliver all records that were sent before the call.",
         f"{_SIM}/producer/test_limits.py::test_flush_ends_at_its_timeout_with_the_count",
-        "none: each record has its own timeout",
+        "none, because each record has its own timeout",
         "producer",
     ),
     Limit(
@@ -164,7 +165,7 @@ LIMITS = (
         "kctl.client.producer.future.SendFuture",
         "Maximum time to wait for the delivery of a record. The producer still sends the record after this time.",
         f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
-        "none: the record has its own timeout",
+        "none, because the record has its own timeout",
         "producer",
     ),
     Limit(
@@ -182,7 +183,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "Idle connections are closed after this time. This is not a failure.",
+        "Time after which clients close idle connections. Closing an idle connection is not an error.",
         f"{_SIM}/network/test_requests.py::test_idle_connections_are_closed_all_in_one_poll_and_used_ones_stay",
     ),
     Limit(
@@ -190,7 +191,7 @@ LIMITS = (
         AdminConfig,
         "",
         f"{_NETWORK}.idle_expiry.IdleExpiryManager",
-        "Idle connections of an admin client are closed after this time. This is not a failure.",
+        "Time after which an admin client closes idle connections. Closing an idle connection is not an error.",
         "tests/unit/network/test_idle_expiry.py::test_idle_channels_go_least_recently_used_first_and_all_at_once",
     ),
     Limit(
@@ -198,10 +199,10 @@ LIMITS = (
         ClientConfig,
         "--fail-fast",
         f"{_NETWORK}.refusals.BootstrapRefusal",
-        "Maximum time that a client without connections retries while all bootstrap servers refuse connections or do "
-        "not resolve. The timeout also limits retries of advertised names that do not resolve. Servers with another "
-        "security protocol fail the call after two attempts. -1 retries until the call times out. `kctl` sets 5s for "
-        "commands that do not follow new records.",
+        "Maximum time that a client retries while it has no connection, and all bootstrap servers refuse connections "
+        "or do not resolve. The timeout also limits retries of advertised names that do not resolve. If a server uses "
+        "another security protocol, the call fails after two attempts. -1 retries until the call times out. `kctl` "
+        "sets 5s for commands that do not wait for new records.",
         f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
     ),
     Limit(
@@ -209,7 +210,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.races.CandidateRace",
-        "Time after which the client also tries the next bootstrap server, or the next address of a name. If a "
+        "Time after which the client also tries the next bootstrap server, or the next address of a host name. If a "
         "broker does not respond within this time, the client tries a second connection to the broker in parallel.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),
@@ -218,7 +219,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "Wait before reconnecting to a broker after a failure. It doubles with each failure, with 20% jitter.",
+        "Initial backoff before reconnecting to a broker. The backoff doubles with each failure, with 20% jitter.",
         f"{_SIM}/network/test_connect_limit.py::test_a_refused_node_is_dialled_again_after_the_back_off_only",
     ),
     Limit(
@@ -226,7 +227,7 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.cluster_connection_states.ClusterConnectionStates",
-        "Maximum wait before reconnecting to a broker. After a refused connection, the wait doubles up to 10s.",
+        "Maximum backoff before reconnecting to a broker. After a refused connection, the backoff doubles up to 10s.",
         "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
@@ -234,7 +235,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.backoff.ExponentialBackoff",
-        "Wait before a failed request is retried. It doubles with each failure, with 20% jitter.",
+        "Initial backoff before retrying a failed request. The backoff doubles with each failure, with 20% jitter.",
         "tests/unit/test_backoff.py::test_kafkas_table_of_retry_backoffs",
     ),
     Limit(
@@ -242,7 +243,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.backoff.ExponentialBackoff",
-        "Maximum wait before a failed request is retried.",
+        "Maximum backoff before retrying a failed request.",
         "tests/unit/test_backoff.py::test_never_above_the_maximum_however_many_attempts",
     ),
     Limit(
@@ -250,7 +251,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata.Metadata",
-        "Maximum age of metadata. Older metadata is refreshed.",
+        "Maximum age of metadata. The client refreshes older metadata.",
         "tests/unit/test_metadata.py::test_everything_of_interest_is_refreshed_when_it_is_too_old",
     ),
     Limit(
@@ -258,7 +259,7 @@ LIMITS = (
         ClientConfig,
         "",
         "kctl.client.metadata_updater.MetadataUpdater",
-        "If metadata refreshes fail for this time, the client connects to its bootstrap servers again.",
+        "Time without a successful metadata refresh after which the client reconnects to its bootstrap servers.",
         "tests/unit/test_metadata_updater.py::test_rebootstrap_after_the_trigger_counted_from_the_first_failed_refresh",
     ),
     Limit(
@@ -266,7 +267,7 @@ LIMITS = (
         ProducerConfig,
         "",
         "kctl.client.producer.accumulator.Accumulator",
-        "Maximum time that a batch waits for more records. It counts toward the delivery timeout.",
+        "Maximum time that a batch waits for more records. This time counts toward the delivery timeout.",
         "tests/unit/producer/test_accumulator.py::test_a_batch_is_due_after_linger_or_when_it_is_full",
     ),
 )

@@ -3,7 +3,10 @@
 from kctl.cli.explanations.page import Page
 
 PROBE_FINDINGS: dict[str, tuple[str, str]] = {
-    "under-replicated": ("Some replicas are not in sync", "list them with: kctl topics list --under-replicated"),
+    "under-replicated": (
+        "Some replicas are not in sync",
+        "list under-replicated partitions with: kctl topics list --under-replicated",
+    ),
     "no-coordinator": ("The group has no coordinator", "check __consumer_offsets with: kctl why cluster"),
     "idle-dropped": (
         "An idle connection stopped working",
@@ -11,9 +14,13 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
     ),
     "idle-closed": (
         "An idle connection was closed",
-        "no fix needed if the limit is connections.max.idle.ms of the broker: clients reconnect",
+        "no action needed if the connection was idle for connections.max.idle.ms of the broker: clients reconnect "
+        "automatically",
     ),
-    "unfinished": ("The test of an address did not finish within --api-timeout", "use a longer --api-timeout"),
+    "unfinished": (
+        "The connection test of an address did not finish within --api-timeout",
+        "use a longer --api-timeout",
+    ),
     "untried": ("Advertised addresses were not tested", "use a longer --api-timeout"),
 }
 """Problem and fix by ID."""

@@ -8,13 +8,16 @@ from kctl.grammar.durations import show_duration
 
 
 def limit_page(limit: Limit) -> Page:
-    of = "" if limit.client == "every" else f" of the {limit.client}"
-    flag = f" ({limit.flag})" if limit.flag else ""
+    words = [
+        limit.name,
+        f"({limit.flag})" if limit.flag else "",
+        "" if limit.client == "every" else f"of the {limit.client}",
+    ]
     declared = limit.kind.PROPERTIES[limit.name] if limit.kind is not None else None
     return Page(
         "limit",
         limit.name,
-        f"limit {limit.name}{flag}{of}, default {limit.default_text}",
+        f"limit {' '.join(filter(None, words))}, default {limit.default_text}",
         (limit.covers,),
         facts=() if declared is None else _facts(declared),
     )
@@ -25,8 +28,8 @@ def property_page(declared: AnyProperty) -> Page:
 
 
 def ignored_page(name: str, reason: str, *, is_refused: bool) -> Page:
-    does = "kctl rejects" if is_refused else "kctl accepts and ignores"
-    return Page("property", name, f"property {name}", (f"Property of Java clients that {does}: {reason}.",))
+    text = f"kctl rejects this property: {reason}." if is_refused else f"kctl ignores this property: {reason}."
+    return Page("property", name, f"property {name}", (text,))
 
 
 def _defaults_text(defaults: dict[str, str]) -> str:
@@ -47,7 +50,7 @@ def _facts(declared: AnyProperty) -> tuple[tuple[str, str], ...]:
         ("second name", declared.alias or ""),
         ("option", ", ".join(flags)),
         ("variable", ENVIRONMENT_PREFIX + declared.name.upper().replace(".", "_")),
-        ("secret", "yes: kctl never prints it, and rejects it in -X" if declared.secret else ""),
+        ("secret", "yes. kctl never prints the value, and rejects the property in -X" if declared.secret else ""),
     ]
     return tuple((name, value) for name, value in facts if value)
 

@@ -9,12 +9,12 @@ _MOST = 2**63 - 1
 
 TOPIC_CONFIGS: dict[str, str] = {
     "cleanup.policy": (
-        "Policy for old records: delete removes them by age and size, compact keeps the newest record of each "
-        "key. Both can be set."
+        "Cleanup policy for old records. With 'delete', brokers delete records by age and size. With 'compact', "
+        "brokers keep the newest record of each key. Both can be set."
     ),
     "compression.type": (
-        "Compression codec of stored batches. With 'producer', brokers keep batches unchanged. With other values, such "
-        "as zstd or uncompressed, the broker recompresses batches that have another codec."
+        "Compression codec of stored batches. With 'producer', brokers store batches unchanged. With any other value, "
+        "such as zstd or uncompressed, brokers recompress batches that use a different codec."
     ),
     "delete.retention.ms": "Time that a compacted topic keeps tombstones, which show consumers that a key was deleted.",
     "file.delete.delay.ms": "Time that the broker waits before it removes the file of a deleted segment.",
@@ -24,33 +24,36 @@ TOPIC_CONFIGS: dict[str, str] = {
     ),
     "flush.ms": "Time after which the broker flushes the log to disk. By default, Kafka relies on replication instead.",
     "follower.replication.throttled.replicas": (
-        "Follower replicas with throttled replication, as PARTITION:BROKER. Tools set this config while they move "
-        "partitions."
+        "Follower replicas whose replication is throttled, in the form PARTITION:BROKER. Tools set this config while "
+        "they move partitions."
     ),
-    "index.interval.bytes": "Bytes of records between two entries of the offset index.",
+    "index.interval.bytes": "Number of bytes of records between two entries of the offset index.",
     "leader.replication.throttled.replicas": (
-        "Leader replicas with throttled replication, as PARTITION:BROKER. Tools set this config while they move "
-        "partitions."
+        "Leader replicas whose replication is throttled, in the form PARTITION:BROKER. Tools set this config while "
+        "they move partitions."
     ),
     "local.retention.bytes": (
-        "Maximum size of a partition on the broker's disk with tiered storage. -2 uses retention.bytes."
+        "Maximum size of a partition on the disk of the broker if the topic uses tiered storage. -2 uses "
+        "retention.bytes."
     ),
-    "local.retention.ms": "Time that records stay on the broker's disk with tiered storage. -2 uses retention.ms.",
-    "max.compaction.lag.ms": "Maximum time that a record may stay uncompacted.",
+    "local.retention.ms": (
+        "Time that records stay on the disk of the broker if the topic uses tiered storage. -2 uses retention.ms."
+    ),
+    "max.compaction.lag.ms": "Maximum time before a record is compacted.",
     "max.message.bytes": (
         "Maximum size of a record batch after compression. The broker rejects larger batches with MESSAGE_TOO_LARGE."
     ),
     "message.timestamp.after.max.ms": "Maximum time that the timestamp of a record may be ahead of the broker's clock.",
     "message.timestamp.before.max.ms": "Maximum time that the timestamp of a record may be behind the broker's clock.",
     "message.timestamp.type": (
-        "Type of record timestamps: CreateTime keeps the producer's timestamp, and LogAppendTime sets the broker's "
-        "time of arrival."
+        "Type of record timestamps. With CreateTime, records keep the timestamp of the producer. With LogAppendTime, "
+        "the broker sets the time at which it appends the record."
     ),
-    "min.cleanable.dirty.ratio": "Minimum ratio of uncompacted records to the log size for compaction to start.",
-    "min.compaction.lag.ms": "Minimum time that a record stays uncompacted.",
+    "min.cleanable.dirty.ratio": "Minimum ratio of uncompacted bytes to the log size at which compaction starts.",
+    "min.compaction.lag.ms": "Minimum time before a record is compacted.",
     "min.insync.replicas": (
-        "Minimum number of in-sync replicas for acks=all. With fewer, the broker rejects records with "
-        "NOT_ENOUGH_REPLICAS."
+        "Minimum number of in-sync replicas for writes with acks=all. If fewer replicas are in sync, the broker "
+        "rejects records with NOT_ENOUGH_REPLICAS."
     ),
     "preallocate": "Whether the broker allocates the full size of new segment files in advance.",
     "remote.log.copy.disable": "Whether a topic with tiered storage stops copying segments to tiered storage.",

@@ -108,7 +108,7 @@ class BaseConfig:
         value = declared.read(raw, written_as=name)
         if declared.name in self.given and self.values[declared.name] != value:
             raise ConfigError(
-                f"{declared.name} and {declared.alias} are names of the same property but have different values",
+                f"{declared.name} and {declared.alias} are the same property, but have different values",
                 key=name,
             )
         self.given[declared.name] = raw
@@ -121,7 +121,7 @@ class BaseConfig:
             return
         reason = why_ignored(name) or self._why_not_ours(name)
         if reason is None:
-            raise ConfigError(f"unknown property {shown(name)}{self._nearest(name)}", key=name)
+            raise ConfigError(self._unknown(name), key=name)
         if not isinstance(raw, str | int | float | list | tuple):
             text = f"{name} must be a string, not {type(raw).__name__} (the property has no effect: {reason})"
             raise ConfigError(text, key=name)
@@ -132,18 +132,20 @@ class BaseConfig:
         from kctl.client.config import KINDS
 
         owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]
-        return f"it is a property of the {' and the '.join(owners)}" if owners else None
+        return f"the property belongs to the {' and the '.join(owners)}" if owners else None
 
-    def _nearest(self, name: str) -> str:
+    def _unknown(self, name: str) -> str:
+        """Return the error text for an unknown name, with the nearest known name or advice."""
+        text = f"unknown property {shown(name)}"
         renamed = LIBRDKAFKA_NAMES.get(name)
         if renamed in self.PROPERTIES:
-            return f": use {renamed}"
+            return f"{text}: use {renamed}"
         if name in LIBRDKAFKA_HINTS:
-            return f": {LIBRDKAFKA_HINTS[name]}"
+            return f"{text}: {LIBRDKAFKA_HINTS[name]}"
         known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
         spelled = name.strip().lower().replace("_", ".").replace("-", ".")
         found = nearest_name(spelled, known, likeness=0.7)
-        return "" if found is None else f": did you mean {found}?"
+        return text if found is None else f"unknown property {shown(name)}: did you mean {found}?"
 
     def _settle(self) -> None:
         """Set defaults that depend on other values, and reject contradicting values."""

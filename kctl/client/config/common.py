@@ -42,8 +42,8 @@ class ClientConfig(SecurityConfig):
     socket_connection_setup_timeout_ms = duration(
         "socket.connection.setup.timeout.ms",
         10_000,
-        "Timeout of a connection attempt, from DNS to SASL. It doubles with each failed attempt to a broker, up to "
-        "socket.connection.setup.timeout.max.ms. If only this timeout is set, it does not increase.",
+        "Timeout of a connection attempt, from DNS to SASL. The timeout doubles with each failed attempt to a broker, "
+        "up to socket.connection.setup.timeout.max.ms. If only this timeout is set, it does not increase.",
         low=1,
         alias="connections.timeout.ms",
     )
@@ -87,7 +87,7 @@ class ClientConfig(SecurityConfig):
         "metadata.recovery.strategy",
         "rebootstrap",
         ("rebootstrap", "none"),
-        "Action if no known broker responds. rebootstrap reconnects to bootstrap.servers.",
+        "Action if no known broker responds. With rebootstrap, the client reconnects to bootstrap.servers.",
     )
     metadata_recovery_rebootstrap_trigger_ms = duration(
         "metadata.recovery.rebootstrap.trigger.ms",
@@ -162,7 +162,7 @@ class ClientConfig(SecurityConfig):
 
     def _settle_ceiling(self, first: Property[int], longest: Property[int]) -> None:
         if self._both_given(first, longest):
-            self._refuse(first, longest, f"the maximum must be at least {first.name}")
+            self._refuse(first, longest, f"{longest.name} must be at least {first.name}")
         lower, value = (first, longest) if self.is_given(longest) else (longest, first)
         self.values[lower.name] = self.values[value.name]
 

@@ -98,7 +98,7 @@ class ConsumerConfig(ClientConfig):
     KIND: ClassVar[str] = "consumer"
 
     # --- group --------------------------------------------------------------------------------------------------------
-    group_id = optional_text("group.id", "Id of the consumer group, whose members share the partitions.", filled=True)
+    group_id = optional_text("group.id", "ID of the consumer group, whose members share the partitions.", filled=True)
     group_instance_id = optional_text(
         "group.instance.id", "Name of the consumer as a static member of the group (KIP-345).", filled=True
     )
@@ -117,7 +117,7 @@ class ConsumerConfig(ClientConfig):
     max_poll_interval_ms = whole(
         "max.poll.interval.ms",
         300_000,
-        "Maximum time between two polls. A consumer that exceeds it leaves the group.",
+        "Maximum time between two polls. A consumer that exceeds this time leaves the group.",
         low=1,
     )
     partition_assignment_strategy: Property[tuple[Any, ...]] = Property(
@@ -140,7 +140,8 @@ class ConsumerConfig(ClientConfig):
     enable_auto_offset_store = flag(
         "enable.auto.offset.store",
         True,
-        "Commit the position after each poll. false commits only offsets of store_offsets() (from librdkafka).",
+        "Commit the position after each poll. If false, commit only offsets from store_offsets(). This property is "
+        "from librdkafka.",
     )
     auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Interval between automatic commits.")
     isolation_level = choice(
@@ -197,7 +198,7 @@ class ConsumerConfig(ClientConfig):
                 self._refuse(
                     kind.fetch_max_wait_ms,
                     kind.request_timeout_ms,
-                    "the fetch wait must be shorter than the request timeout",
+                    "fetch.max.wait.ms must be less than request.timeout.ms",
                 )
         else:
             self._default(kind.fetch_max_wait_ms, min(self.fetch_max_wait_ms, self.request_timeout_ms // 2))
@@ -210,7 +211,9 @@ class ConsumerConfig(ClientConfig):
             for declared in classic:
                 if self.is_given(declared):
                     self._refuse(
-                        declared, kind.group_protocol, "with group.protocol=consumer, the broker has this setting"
+                        declared,
+                        kind.group_protocol,
+                        "with group.protocol=consumer, this setting is configured on the broker",
                     )
         elif self.group_remote_assignor is not None:
             self._refuse(

@@ -74,7 +74,7 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     """Return the endpoint of an entry, and its security protocol or None. Raises: ValueError: the entry is invalid."""
     match = _ENTRY.fullmatch(f"{entry}:{DEFAULT_PORT}" if has_no_port(entry) else entry)
     if match is None or entry.startswith("-"):
-        raise ValueError(f"entry {shown(entry)} {_why_not(entry)}")
+        raise ValueError(_why_not(entry))
     scheme, port = match["scheme"], int(match["port"])
     if scheme is not None and scheme.lower() == ANY_PROTOCOL:
         scheme = None
@@ -100,14 +100,16 @@ def _is_entry(text: str) -> bool:
 
 
 def _why_not(entry: str) -> str:
+    quoted = shown(entry)
     if entry.startswith("-"):  # `-b $SERVERS -q` with an empty variable; no host name starts like this (RFC 1123)
-        return "looks like an option: add servers before it"
+        return f"entry {quoted} looks like an option: add servers before it"
     if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
-        return "looks like an IPv6 address: use brackets, such as [::1]:9092"
+        return f"entry {quoted} looks like an IPv6 address: use brackets, such as [::1]:9092"
     if entry.isdecimal():
-        return f"has no host: did you mean localhost:{entry}?"
+        return f"entry {quoted} has no host: did you mean localhost:{entry}?"
     if any(separator in entry for separator in "; ") and all(map(_is_entry, re.split("[; ]+", entry))):
-        return f"contains several servers: separate them with commas: {','.join(re.split('[; ]+', entry))}"
+        servers = ",".join(re.split("[; ]+", entry))
+        return f"entry {quoted} contains several servers: separate them with commas: {servers}"
     if _NO_PORT.fullmatch(entry.removesuffix(":")):
-        return f"has no port: did you mean {entry.removesuffix(':')}:{DEFAULT_PORT}?"
-    return "is not in the form host:port"
+        return f"entry {quoted} has no port: did you mean {entry.removesuffix(':')}:{DEFAULT_PORT}?"
+    return f"entry {quoted} is not in the form host:port"

@@ -98,24 +98,24 @@ LIBRDKAFKA_NAMES = {
 """Kafka's names of properties that librdkafka names differently."""
 
 _LOGGED = "use the Python loggers below kctl.client"
-_CALLBACK = "use the argument callback of send()"
-_EVENTS = "use the argument events of the client"
+_CALLBACK = "use the callback argument of send()"
+_EVENTS = "use the events argument of the client"
 _LISTENER = "pass a RebalanceListener to subscribe()"
 _SOCKETS = "kctl has no property for this socket setting"
-_PREFETCH = "use the argument prefetch_bytes of Consumer"
+_PREFETCH = "use the prefetch_bytes argument of Consumer"
 _REFRESH = "kctl refreshes metadata after errors and after metadata.max.age.ms"
-_VERSIONS = "kctl negotiates API versions with each broker"
+_VERSIONS = "kctl negotiates the API versions with each broker"
 
 LIBRDKAFKA_HINTS = {
     "statistics.interval.ms": "use metrics() of the client for statistics",
-    "enable.partition.eof": "compare position() with end_offsets()",
+    "enable.partition.eof": "to detect the end of a partition, compare position() with end_offsets()",
     "queue.buffering.max.messages": "use buffer.memory to limit unsent records",
     "queue.buffering.max.kbytes": "use buffer.memory to limit unsent records",
     "batch.num.messages": "use batch.size to limit the bytes of a batch",
-    "queued.max.messages.kbytes": "use the argument prefetch_bytes of Consumer",
-    "error_cb": "use the argument events of the client",
-    "on_delivery": "use the argument callback of send()",
-    "on_commit": "use the argument callback of commit_async()",
+    "queued.max.messages.kbytes": "use the prefetch_bytes argument of Consumer",
+    "error_cb": "use the events argument of the client",
+    "on_delivery": "use the callback argument of send()",
+    "on_commit": "use the callback argument of commit_async()",
     "logger": _LOGGED,
     "api.version.fallback.ms": _VERSIONS,
     "api.version.request": _VERSIONS,
@@ -130,7 +130,7 @@ LIBRDKAFKA_HINTS = {
     "connect_cb": _SOCKETS,
     "consume.callback.max.messages": "use max.poll.records to limit the records of a poll",
     "consume_cb": "call poll() or iterate over the consumer",
-    "coordinator.query.interval.ms": "kctl finds the coordinator when it needs it",
+    "coordinator.query.interval.ms": "kctl looks up the coordinator automatically",
     "debug": _LOGGED,
     "default_topic_conf": "move the properties of default_topic_conf to the top level",
     "delivery.report.only.error": _CALLBACK,
@@ -156,14 +156,14 @@ LIBRDKAFKA_HINTS = {
     "offset.store.method": "kctl always commits offsets to the group",
     "offset.store.path": "kctl always commits offsets to the group",
     "offset.store.sync.interval.ms": "kctl always commits offsets to the group",
-    "offset_commit_cb": "use the argument callback of commit_async()",
+    "offset_commit_cb": "use the callback argument of commit_async()",
     "opaque": _CALLBACK,
     "open_cb": _SOCKETS,
-    "partitioner": "use the argument partitioner of Producer (default: by key hash, as in Java)",
-    "partitioner_cb": "use the argument partitioner of Producer",
+    "partitioner": "use the partitioner argument of Producer. The default is a hash of the key, as in Java",
+    "partitioner_cb": "use the partitioner argument of Producer",
     "plugin.library.paths": "kctl cannot load plugins of librdkafka",
     "produce.offset.report": "use the future that send() returns, which contains the offset",
-    "queue.buffering.backpressure.threshold": "use linger.ms and batch.size to control batching",
+    "queue.buffering.backpressure.threshold": "use linger.ms and batch.size to control batches",
     "queued.min.messages": _PREFETCH,
     "queuing.strategy": "kctl always sends the records of a partition in order",
     "rebalance_cb": _LISTENER,

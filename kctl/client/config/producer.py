@@ -85,7 +85,9 @@ class ProducerConfig(ClientConfig):
         },
     )
     partitioner_adaptive_partitioning_enable = flag(
-        "partitioner.adaptive.partitioning.enable", True, "Send more records without keys to faster brokers."
+        "partitioner.adaptive.partitioning.enable",
+        True,
+        "For records without keys, prefer partitions of faster brokers.",
     )
     partitioner_availability_timeout_ms = duration(
         "partitioner.availability.timeout.ms",

@@ -233,9 +233,9 @@ class Property(Generic[T]):
         try:
             return self.kind.read(raw.strip() if isinstance(raw, str) else raw)
         except ValueError as e:
-            given = "" if self.secret else f" {shown(raw)}"
-            reason = f" ({e})" if str(e) else ""
-            raise ConfigError(f"invalid {name}{given}: use {self.kind.accepted}{reason}", key=name) from None
+            given = name if self.secret else f"{name} {shown(raw)}"
+            form = f"{self.kind.accepted} ({e})" if str(e) else self.kind.accepted
+            raise ConfigError(f"invalid {given}: use {form}", key=name) from None
 
     def show(self, value: T) -> str:
         """Return the value as text for users; a secret as stars."""

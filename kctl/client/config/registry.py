@@ -43,12 +43,12 @@ class RegistryConfig(BaseConfig):
     )
     schema_registry_basic_auth_credentials_source = _text(
         "basic.auth.credentials.source",
-        "Source of user and password: USER_INFO (the property) or URL (the registry URL).",
+        "Source of the user and password: USER_INFO (basic.auth.user.info) or URL (the URL of the registry).",
     )
     schema_registry_bearer_auth_token = _secret("bearer.auth.token", "Bearer token for the schema registry.")
     schema_registry_bearer_auth_credentials_source = _text(
         "bearer.auth.credentials.source",
-        "Source of the bearer token: STATIC_TOKEN (the property) or OAUTHBEARER (an OAuth issuer).",
+        "Source of the bearer token: STATIC_TOKEN (bearer.auth.token) or OAUTHBEARER (an OAuth issuer).",
     )
     schema_registry_bearer_auth_issuer_endpoint_url = _text(
         "bearer.auth.issuer.endpoint.url", "URL of the token endpoint of the OAuth issuer."

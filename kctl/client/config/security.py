@@ -69,7 +69,10 @@ class SecurityConfig(BaseConfig):
 
     # --- SASL ---------------------------------------------------------------------------------------------------------
     sasl_mechanism = Property(
-        "sasl.mechanism", SaslMechanismKind(SASL_MECHANISMS), "GSSAPI", "SASL mechanism. GSSAPI is Kerberos."
+        "sasl.mechanism",
+        SaslMechanismKind(SASL_MECHANISMS),
+        "GSSAPI",
+        "SASL mechanism, such as PLAIN, SCRAM-SHA-512, or GSSAPI (Kerberos).",
     )
     sasl_jaas_config = secret("sasl.jaas.config", "JAAS login module and its options, such as user name and password.")
     sasl_kerberos_service_name = optional_text(
@@ -118,16 +121,18 @@ class SecurityConfig(BaseConfig):
         "sasl.oauthbearer.token.callback",
         Function(),
         None,
-        "Python function that returns a token or (token, expires_at_s) (kctl's own property).",
+        "Python function that returns a token, or a tuple of a token and its expiry time as a Unix timestamp (kctl's "
+        "own property).",
     )
     sasl_oauthbearer_method = choice(
         "sasl.oauthbearer.method",
         "default",
         ("default", "oidc", "aws_msk_iam"),
-        "Source of tokens: default (the other properties), oidc (a token endpoint), or aws_msk_iam (AWS credentials).",
+        "Source of tokens: default (the other sasl.oauthbearer properties), oidc (a token endpoint), or aws_msk_iam "
+        "(AWS credentials).",
     )
     aws_region = optional_text(
-        "aws.region", "AWS region for aws_msk_iam [default: the region in the name of the first server]."
+        "aws.region", "AWS region for aws_msk_iam [default: the region in the name of the first bootstrap server]."
     )
     aws_profile = optional_text("aws.profile", "Profile in the AWS config files for aws_msk_iam. Needs boto3.")
     sasl_login_connect_timeout_ms = Property(

@@ -54,7 +54,7 @@ def test_a_number_that_is_both_names_the_other() -> None:
     (page,) = find_pages("3")
     assert page.title.startswith("exit code 3 ")
     assert page.also.startswith(
-        "This number is also the broker error code UNKNOWN_TOPIC_OR_PARTITION: kctl explain UNKN"
+        "This number is also the code of the broker error UNKNOWN_TOPIC_OR_PARTITION. See: kctl explain UNKN"
     )
     assert page.lines()[-1].endswith("UNKNOWN_TOPIC_OR_PARTITION")
 

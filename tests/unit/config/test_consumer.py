@@ -67,8 +67,10 @@ def test_assignors_by_name_or_java_class() -> None:
 def test_the_new_protocol_leaves_some_to_the_broker() -> None:
     assert parse(group_protocol="CONSUMER", group_remote_assignor="uniform").group_protocol == "consumer"
     for name in ("session_timeout_ms", "heartbeat_interval_ms"):
-        refused("the broker has this setting", group_protocol="consumer", **{name: 5000})
-    refused("the broker has this setting", group_protocol="consumer", partition_assignment_strategy="range")
+        refused("this setting is configured on the broker", group_protocol="consumer", **{name: 5000})
+    refused(
+        "this setting is configured on the broker", group_protocol="consumer", partition_assignment_strategy="range"
+    )
     refused("server-side assignors need", group_remote_assignor="uniform")
 
 
@@ -80,5 +82,5 @@ def test_a_heartbeat_comes_before_the_session_ends() -> None:
 def test_an_idle_fetch_is_answered_before_its_request_times_out() -> None:
     assert parse(request_timeout_ms=400).fetch_max_wait_ms == 200
     assert parse(fetch_max_wait_ms=40_000).request_timeout_ms == 80_000
-    refused("the fetch wait must be shorter than the request timeout", fetch_max_wait_ms=400, request_timeout_ms=400)
+    refused("fetch.max.wait.ms must be less than request.timeout.ms", fetch_max_wait_ms=400, request_timeout_ms=400)
     assert parse(fetch_max_wait_ms=399, request_timeout_ms=400).fetch_max_wait_ms == 399

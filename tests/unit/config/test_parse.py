@@ -102,8 +102,8 @@ def test_a_name_like_no_other() -> None:
 def test_properties_of_other_clients_are_ignored_and_told() -> None:
     shared = {**HERE, "acks": "all", "group.id": "g", "retries": "3", "key.serializer": "org.X", "metrics.x": "1"}
     assert ConsumerConfig.parse(shared).ignored == {
-        "acks": "it is a property of the producer",
-        "retries": "it is a property of the producer and the admin",
+        "acks": "the property belongs to the producer",
+        "retries": "the property belongs to the producer and the admin",
         "key.serializer": "kctl accepts keys as bytes: serialize keys before send()",
         "metrics.x": "the property configures metrics of Java clients",
     }
@@ -146,7 +146,7 @@ def test_an_alias_is_the_same_property() -> None:
     assert config.is_given(ClientConfig.socket_connection_setup_timeout_ms)
     both = {"connections.timeout.ms": "2000", "socket.connection.setup.timeout.ms": 2000}
     assert ClientConfig.parse({**HERE, **both}).socket_connection_setup_timeout_ms == 2000
-    with pytest.raises(ConfigError, match="are names of the same property but have different values"):
+    with pytest.raises(ConfigError, match="are the same property, but have different values"):
         ClientConfig.parse({**HERE, **both, "connections.timeout.ms": "3000"})
     with pytest.raises(ConfigError, match=r"^invalid connections.timeout.ms '0': use an integer of 1 or more"):
         ClientConfig.parse({**HERE, "connections.timeout.ms": "0"})

@@ -248,6 +248,11 @@ OF_CLIENTS: dict[str, list[tuple[str, str]]] = {
             ' in ASCII "HTTP"; is a plaintext HTTP server listening',
             "fault 15",
         ),
+        (
+            "invalid large response size 1213486160 > limit 104857600; the four size bytes are 'HTTP' in ascii, the "
+            "beginning of an HTTP response; is your broker port correct?",
+            "fault 15",
+        ),
         ("NOT_LEADER_FOR_PARTITION: This server is not the leader for that topic-partition.", "NOT_LEADER_OR_FOLLOWER"),
         (
             "MESSAGE_TOO_LARGE: The request included a message larger than the max message size the "
@@ -447,7 +452,7 @@ def test_each_client_has_twenty_messages() -> None:
 
 @pytest.mark.parametrize("line", [line for _, line, _ in LINES])
 def test_page_of_a_message_is_not_about_the_number_of_its_exit_code(line: str) -> None:
-    assert all("is also the broker error code" not in page.also for page in find_pages(line))
+    assert all("is also the code of the broker error" not in page.also for page in find_pages(line))
 
 
 def test_page_of_a_typed_number_is_about_both_meanings() -> None:
