@@ -278,7 +278,7 @@ def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
             yield ProfileFinding(
-                Level.WARNING, inner, f"{inner_ms} has no effect: {outer}={outer_ms} ends calls earlier"
+                Level.WARNING, inner, f"{inner_ms} has no effect: calls already end after {outer}={outer_ms}"
             )
 
 

@@ -36,7 +36,7 @@ def sections(report: Report) -> Iterator[TitledRows]:
         counts = f"{place.files} files, {place.rounds} probes, {place.traces} traces"
         tables += [
             (f"{name}: {counts}", _phases(place)),
-            (f"{name}: setup time by broker, phases with p50/p99", _nodes(place)),
+            (f"{name}: setup time of each broker, with p50 and p99 of each phase", _nodes(place)),
         ]
     bad: list[Row] = [{"file": file, "line": line or None, "reason": reason} for file, line, reason in read.bad_samples]
     for title, rows in [*tables, (f"Invalid lines: {read.bad_lines}", bad)]:

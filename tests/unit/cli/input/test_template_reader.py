@@ -129,7 +129,7 @@ def test_numbers(form: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("template", "words", "caret"),
     [
-        ("%k%v", "the end of %k is unknown: put the length %K before %k, or a delimiter between %k and %v", 2),
+        ("%k%v", "the end of %k is unknown: put the length %K before %k, or add a delimiter between %k and %v", 2),
         ("%p%v", "the end of %p is unknown: add a size", 2),
         ("%v %V", "%V must come before %v", 3),
         ("%v %v", "%v appears twice", 3),
@@ -174,7 +174,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: not valid base64", 4),
         ("%v{json}", b'"a', "ends inside the JSON", 0),
         ("%v{json}", b"oops", "not valid JSON", 0),
-        ("%H %h{%k;}%v", b"9999999999 ", "%H is 9999999999, use", 11),
+        ("%H %h{%k;}%v", b"9999999999 ", "invalid number of headers %H: 9999999999 is not between 0 and", 11),
     ],
 )
 def test_bad_input_is_shown_with_record_line_byte_and_caret(
