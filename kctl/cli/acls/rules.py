@@ -77,7 +77,9 @@ def resource_options(
                 param_hint="'--topic'",
             )
         if prefixed and name == EVERY:
-            raise click.BadParameter("'*' already matches all names", param_hint="'--prefixed'")
+            raise click.BadParameter(
+                "'*' already matches all names, so it cannot be a prefix", param_hint="'--prefixed'"
+            )
     return Resources(tuple(dict.fromkeys(named)), prefixed)
 
 

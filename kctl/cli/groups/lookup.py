@@ -90,7 +90,7 @@ def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, Gro
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
-    return [f"the coordinator did not respond in time for {', '.join(late)}"] if late else []
+    return [f"the coordinator of {', '.join(late)} did not respond in time"] if late else []
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], change: str) -> None:

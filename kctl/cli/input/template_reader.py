@@ -210,7 +210,7 @@ class TemplateReader:
             at = stream.offset
             text = stream.read(form.size(size))
             if text is None:
-                raise stream.bad(f"the input ends inside {what}, which has {size} bytes")
+                raise stream.bad(f"the input ends inside {what}, which needs {size} bytes")
             found.texts[verb] = _decoded(stream, at, what, field.form, form.decode, text)
 
         return step

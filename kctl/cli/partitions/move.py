@@ -335,7 +335,7 @@ class _Move:
                 f"{self._common.environment.program}: note: no move is in progress for {of_plan}. Waiting for up to "
                 f"{duration_text(SETTLE_MS)} until brokers report moves that have just ended"
             )
-        look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
+        look_until(runtime, timer, "--api-timeout", "broker metadata", watch.look)
         for key, outcome in watch.outcomes.items():
             if outcome == NOT_MOVED:
                 self._results[key] = NOT_STARTED

@@ -87,7 +87,7 @@ def create_profile(
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
     if USERNAME in properties and PASSWORD not in properties and not quiet:
-        environment.say(f"kctl profile: note: property {PASSWORD} is {NEEDS_PASSWORD}")
+        environment.say(f"kctl profile: note: {NEEDS_PASSWORD}")
     return ExitCode.OK
 
 

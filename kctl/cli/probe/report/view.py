@@ -17,7 +17,8 @@ MOST_ROWS = 50
 """Maximum number of rows of a table; JSON has all."""
 EXPLANATION = (
     "Durations are in milliseconds. False expiries are the share of healthy attempts (for --api-timeout, calls) that "
-    "would time out. After >=, the value may be too low because attempts timed out: probe with a longer timeout."
+    "would time out. A value with >= may be too low, because attempts timed out. To measure it, probe with a longer "
+    "timeout."
 )
 
 

@@ -158,10 +158,10 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
     ("template", "data", "words", "at"),
     [
         ("%k:%v\\n", b"a:1\nbcd", "the input ends inside %k, before ':'", 4),
-        ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends inside %v, which has 5 bytes", 9),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends inside %v, which needs 5 bytes", 9),
         ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "%V is 4294967295, use 0 to 1000 (max.request.size)", 9),
         ("%V %v", b"1 a-1 b", "%V is -1, use", 6),
-        ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends inside %V, which has 4 bytes", 5),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends inside %V, which needs 4 bytes", 5),
         ("%v{hex}\\n", b"00\nzz\n", "%v is not valid hex", 3),
         ("%v{base64}\\n", b"AA==\nA\n", "%v is not valid base64", 5),
         ("%p %v\\n", b"0 a\nx b\n", "expected a number for %p", 4),

@@ -102,7 +102,11 @@ def test_without_servers(scenario: Scenario) -> None:
     file = ProfileFile(Path("f"), b"", 0o600, read_content(b"[profiles.p]\n", "f"))
     sources = Sources({}, Path("/"), SystemClock())
     assert check_profile("p", file, sources) == [
-        ProfileFinding(Level.NOTE, "bootstrap.servers", "not set: each command needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        ProfileFinding(
+            Level.NOTE,
+            "bootstrap.servers",
+            "the profile has no servers: each command needs -b or $KCTL_BOOTSTRAP_SERVERS",
+        )
     ]
 
 
