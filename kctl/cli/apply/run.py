@@ -285,8 +285,11 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     code = report_failures(common, outcome.count(DONE), outcome.errors)
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
     if done < total:
-        made = f"{common.environment.program}: {done} of {total} changes made"
-        common.environment.say(f"{made}. The result of {counted(unknown, 'change')} is unknown" if unknown else made)
+        program, unclear = common.environment.program, counted(unknown, "change")
+        if unknown:
+            common.environment.say(f"{program}: {done} of {total} changes made. The result of {unclear} is unknown")
+        else:
+            common.environment.say(f"{program}: {done} of {total} changes made")
         common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code
 

@@ -127,7 +127,10 @@ class GroupReading(Reading, RebalanceListener):
             return error
         hint = "give each process its own group.instance.id"
         if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
-            hint = f"{hint}. After a kill, wait until the session of the killed member times out"
+            hint = (
+                "give each process its own group.instance.id. After a kill, wait until the session of the killed "
+                "member times out"
+            )
         return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
 
     # --- what the group decides -------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ class Reading:
             return CommandError(ExitCode.DATA, f"group {self._config.group_id} has no committed offset for {tp}")
         problem = f"offset {offset} of {tp} no longer exists"
         if isinstance(error, LogTruncationError):
-            problem = f"{problem}: the log was truncated"
+            problem = f"offset {offset} of {tp} no longer exists: the log was truncated"
         hint = "to continue at the next offset, remove --exit-on-loss and auto.offset.reset=none"
         return CommandError(ExitCode.DATA, problem, hint)
 
@@ -351,8 +351,11 @@ class Reading:
         unread = {tp: reason for tp, reason in reasons.items() if tp not in self._read_from}
         words = waiting_words(unread, now_ms=self._clock.now_ms())
         partitions = counted(len(self._read_from), "partition")
-        total = f"kctl consume: {counted(self.written, 'record')} read from {partitions}"
-        self._report.say(f"{total}. Partitions not read: {words.text}" if words.is_fault else total)
+        records = counted(self.written, "record")
+        if words.is_fault:
+            self._report.say(f"kctl consume: {records} read from {partitions}. Partitions not read: {words.text}")
+        else:
+            self._report.say(f"kctl consume: {records} read from {partitions}")
 
     def report_end(self) -> None:
         """Report why -e printed nothing, and open transactions that it stopped at."""
