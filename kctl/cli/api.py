@@ -100,7 +100,7 @@ def api(
     if common.verbose:
         broker = "a bootstrap server" if response.broker is None else f"broker {response.broker}"
         common.say(
-            f"{common.environment.program}: received the {response.name} response, version {response.version}, "
+            f"{common.environment.program}: received the {response.name} response (version {response.version}) "
             f"from {broker}"
         )
     write_document(common.environment, output, response.fields)

@@ -210,10 +210,10 @@ def _value(key: str, text: str) -> float:
     except ValueError:
         value = -1
     if not 0 < value < float("inf") or "_" in text:
-        sizes = ", or a size such as 1MB or 512KiB" if is_size else ""
-        raise click.BadParameter(
-            f"invalid quota {key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'"
-        )
+        problem = f"invalid quota {key}={text}: use a number greater than 0"
+        if is_size:
+            problem = f"{problem}, or a size such as 1MB or 512KiB"
+        raise click.BadParameter(problem, param_hint="'KEY=VALUE'")
     return value
 
 

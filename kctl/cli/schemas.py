@@ -178,7 +178,8 @@ def delete(
     registry = _registry(common)
     versions = registry.versions(subject, deleted=permanent) if version is None else [_number(version, "'--version'")]
     how = "permanently deleted" if permanent else "deleted"
-    what = f"subject {subject}, version{'' if len(versions) == 1 else 's'} {', '.join(map(str, versions))}"
+    numbers = ", ".join(map(str, versions))
+    what = f"{'version' if len(versions) == 1 else 'versions'} {numbers} of subject {subject}"
     question = "Permanently delete these versions?" if permanent else "Delete these versions?"
     is_wanted = consent is Consent.GIVEN or is_confirmed(common, consent, [what], question)
     if is_wanted:

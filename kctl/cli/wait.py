@@ -164,6 +164,6 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
 
 
 def _join(parts: Iterable[str]) -> str:
-    found = list(parts)
-    more = f", and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return ", ".join(found[:MOST_NAMED]) + more
+    from kctl.client.wording import listed  # the client: not wanted for --help
+
+    return listed(parts, MOST_NAMED)

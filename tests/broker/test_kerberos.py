@@ -154,7 +154,7 @@ def test_mistake_is_named(cluster: KafkaCluster, kdc: Kdc, alice: Path, tmp_path
         properties["bootstrap.servers"] = f"localhost:{cluster.node(1).ports['SASL_PLAINTEXT']}"
         said = "the KDC does not know the service kafka/localhost"
     elif mistake == "no ticket":
-        properties, said = login(cluster), "no ticket: No Kerberos credentials available"
+        properties, said = login(cluster), "no Kerberos ticket found: No Kerberos credentials available"
     elif mistake == "no keytab":
         properties["sasl.kerberos.keytab"] = "/nonexistent"
         said = "cannot read sasl.kerberos.keytab /nonexistent: No such file"

@@ -27,7 +27,7 @@ def test_the_request_is_read_from_stdin_and_the_response_is_one_line_of_jsonl(bo
 def test_version_and_node_are_used_and_told_with_verbose(bootstrap: str) -> None:
     ended = kctl("api", "ListGroups", "-b", bootstrap, "--version", "3", "--node", "1", "-v")
     assert ended.code == 0
-    assert "kctl api: received the ListGroups response, version 3, from broker 1" in ended.stderr.splitlines()
+    assert "kctl api: received the ListGroups response (version 3) from broker 1" in ended.stderr.splitlines()
 
 
 def test_without_a_name_every_api_is_listed() -> None:

@@ -42,7 +42,7 @@ def test_ctrl_c_leaves_the_data_whole() -> None:
     closing = [line for line in lines if line.startswith("kctl consume: closing")]  # said where it takes a moment
     assert [line for line in lines if line not in closing] == [
         "one",
-        "kctl consume: 1 record from 1 partition",
+        "kctl consume: 1 record read from 1 partition",
         "kctl consume: interrupted (Ctrl-C)",
     ]
 
@@ -56,7 +56,7 @@ def test_ctrl_c_lists_partitions_that_a_fault_kept_from_being_read() -> None:
             terminal.process.send_signal(signal.SIGINT)
             shown += terminal.read_all()
     words = " ".join(Screen().show(shown.decode()))
-    assert "kctl consume: 1 record from 1 partition. Not read: t-1: " in words
+    assert "kctl consume: 1 record read from 1 partition. Partitions not read: t-1: " in words
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -31,7 +31,7 @@ def changes(ended: Ended) -> list[tuple[object, ...]]:
 
 
 OUTSIDE_0, OUTSIDE_1 = "is outside the log (0 to 10)", "is outside the log (0 to 3)"
-AFTER_END = "no record at or after this time, using the end"
+AFTER_END = "no record at or after this time: using the end offset"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_only_the_named_partitions(bootstrap: str, topic: str, group: str) -> No
 
 def test_to_current_of_what_was_never_committed_is_the_end(bootstrap: str, topic: str, group: str) -> None:
     ended = reset(bootstrap, group, "--to-current", "--topic", f"{topic}:2", "--output", "json")
-    assert changes(ended) == [(2, None, 0, "no committed offset, using the end")]
+    assert changes(ended) == [(2, None, 0, "no committed offset: using the end offset")]
     refused = reset(bootstrap, group, "--shift-by", "1", "--topic", f"{topic}:2")
     assert (refused.code, refused.stdout) == (ExitCode.UNKNOWN_RESOURCE, b"")
     assert "no committed offset to shift" in refused.stderr
@@ -104,7 +104,9 @@ def test_a_group_with_members_is_left_alone(bootstrap: str, topic: str, group: s
         for more in ((), ("--execute",)):
             ended = reset(bootstrap, group, "--to-earliest", *more)
             assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
-            assert f"cannot reset offsets of group {group} with 1 active member: worker on 127.0.0.1" in ended.stderr
+            assert (
+                f"cannot reset offsets of group {group}, which has 1 active member: worker on 127.0.0.1" in ended.stderr
+            )
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
 
 

@@ -34,7 +34,7 @@ def test_consume_ends_with_what_it_has_written(
     with running("consume", topic, "-b", bootstrap) as process:
         assert _first_line(process) == b"one\n"
         ended = end(process, number)
-    account = "kctl consume: 1 record from 1 partition\n"
+    account = "kctl consume: 1 record read from 1 partition\n"
     assert ended == (code, b"", f"{account}kctl consume: {code.text}\n")
 
 

@@ -115,8 +115,8 @@ def test_bad_input_is_named_with_file_and_line(fleet: list[str], tmp_path: Path)
             "records.jsonl:2: the line is not from kctl probe or --trace",
         ),
         ("cut.jsonl", good.splitlines(keepends=True)[1][:-50], "cut.jsonl:1: the line is not JSON: "),
-        ("no.jsonl.gz", b"not gzip", "no.jsonl.gz: cannot be read: Not a gzipped file"),
-        ("cut.jsonl.gz", gzip.compress(good)[:100], "cut.jsonl.gz: cannot be read: Compressed file ended"),
+        ("no.jsonl.gz", b"not gzip", "no.jsonl.gz: cannot read the file: Not a gzipped file"),
+        ("cut.jsonl.gz", gzip.compress(good)[:100], "cut.jsonl.gz: cannot read the file: Compressed file ended"),
     ):
         if content is not None:
             (tmp_path / name).write_bytes(content)

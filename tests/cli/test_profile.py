@@ -187,5 +187,5 @@ def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
     ended = user.kctl("profile", "check")
     assert ended.code == ExitCode.USAGE
     assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         ")
-    assert b"sets this current profile, but the profile does not exist" in ended.stdout
+    assert b"selects this profile, but the profile does not exist" in ended.stdout
     assert "1 profile checked: 1 error" in ended.stderr

@@ -133,7 +133,7 @@ def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> 
         refused = run(own, "abort", "t:0", "--start-offset", "0", "--yes")
         assert (refused.code, refused.stdout) == (ExitCode.UNAVAILABLE, b"")
         assert "cannot abort the running transaction at offset 0 of t-0" in refused.stderr
-        assert "wait for transaction.timeout.ms of 1m" in refused.stderr
+        assert "stop the producer and wait for 1m (transaction.timeout.ms)" in refused.stderr
         assert stable_end(own, 0) == 0
         [row] = rows(own, "abort", "t:0", "--start-offset", "0", "--force", "--execute")
         assert (row["result"], stable_end(own, 0)) == ("aborted", 2)

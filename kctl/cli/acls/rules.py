@@ -77,7 +77,9 @@ def resource_options(
                 param_hint="'--topic'",
             )
         if prefixed and name == EVERY:
-            raise click.BadParameter("'*' already matches all names", param_hint="'--prefixed'")
+            raise click.BadParameter(
+                "'*' already matches all names, so it cannot be a prefix", param_hint="'--prefixed'"
+            )
     return Resources(tuple(dict.fromkeys(named)), prefixed)
 
 
@@ -149,13 +151,13 @@ def rules_of(resources: Resources, options: RuleOptions) -> "list[AclRule]":
     """
     from kctl.client.admin import AclPermission, AclResourceType, AclRule, PatternType
 
-    for is_there, what in (
-        (options.permissions, "--allow or --deny"),
-        (options.operations, "--operation"),
-        (resources.named, "--topic, --group, --cluster, or another resource"),
+    for is_there, problem in (
+        (options.permissions, "Missing option --allow or --deny."),
+        (options.operations, "Missing option --operation."),
+        (resources.named, "Missing option --topic, --group, --cluster, or another resource."),
     ):
         if not is_there:
-            raise click.UsageError(f"Missing option {what}.")
+            raise click.UsageError(problem)
     rules = [
         AclRule(
             AclResourceType[_upper(kind)],

@@ -142,7 +142,7 @@ def _configs(node: Node | None) -> dict[str, str | None]:
     if node is None or (isinstance(node, Scalar) and node.is_null):
         return {}
     if not isinstance(node, Fields):
-        _refuse(node, "configs", "a mapping of configs to values")
+        _refuse(node, "configs", "a mapping of config names to values")
     found: dict[str, str | None] = {}
     for key, value in node.fields.items():
         if not key:
@@ -159,8 +159,8 @@ def _fields(node: Node, what: str, known: Iterable[str]) -> Mapping[str, Node]:
     for key, line in node.lines.items():
         if key not in known:
             near = nearest_name(key, list(known))
-            hint = f"did you mean {near}?" if near else f"use {', '.join(known)}"
-            raise YamlRefused(line, f"{what} cannot have the field {shown(key)}: {hint}")
+            advice = f"did you mean {near}?" if near else f"use {', '.join(known)}"
+            raise YamlRefused(line, f"unknown field {shown(key)} of {what}: {advice}")
     return node.fields
 
 

@@ -175,8 +175,9 @@ def _lines(changes: Sequence[ApplyChange]) -> list[str]:
         if change.action == "create":
             lines.append(f"+ {change.resource} {change.value or ''}".rstrip())
         elif change.action == "delete":
-            what = f" ({change.previous}) with all its records" if change.kind is Kind.DELETE else ""
-            lines.append(f"- {change.resource}{what}")
+            lines.append(f"- {change.resource}")
+            if change.kind is Kind.DELETE:
+                lines[-1] = f"- {change.resource} ({change.previous}) with all its records"
         else:
             was = "not set" if change.previous is None else change.previous
             will = "not set" if change.value is None else change.value
@@ -284,8 +285,11 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     code = report_failures(common, outcome.count(DONE), outcome.errors)
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
     if done < total:
-        maybe = f", {unknown} possibly made" if unknown else ""
-        common.environment.say(f"{common.environment.program}: {done} of {total} changes made{maybe}")
+        program, unclear = common.environment.program, counted(unknown, "change")
+        if unknown:
+            common.environment.say(f"{program}: {done} of {total} changes made. The result of {unclear} is unknown")
+        else:
+            common.environment.say(f"{program}: {done} of {total} changes made")
         common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code
 

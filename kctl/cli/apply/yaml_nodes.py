@@ -138,7 +138,7 @@ class _Reader:
                 raise YamlRefused(key.line, "a key must be a string, not a list or mapping")
             if key.text in made.fields:
                 raise YamlRefused(
-                    key.line, f"key {shown(key.text)} appears twice, first in line {made.lines[key.text]}"
+                    key.line, f"key {shown(key.text)} appears twice, first on line {made.lines[key.text]}"
                 )
             made.lines[key.text] = key.line
             made.fields[key.text] = self._node(self._next(), depth)

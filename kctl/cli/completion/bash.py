@@ -5,7 +5,7 @@ from shlex import quote
 from kctl.cli.completion.places import LISTS, NAMES_NOTE, NOTHING, CommandSpec, Offer, offer_of, options_with_values
 
 _HEAD = (
-    r"""# kctl completion for bash. Made by tools/write_manuals.py from the commands; do not edit.
+    r"""# kctl completion for bash. Made by tools/write_manuals.py from the commands. Do not edit.
 """
     + NAMES_NOTE
 )

@@ -81,9 +81,9 @@ def install(
         raise CommandError(ExitCode.USAGE, "cannot install completion: $HOME is not set", hint)
     write_script(place.path, _script(chosen), MARK, force=force)
     if not quiet:
-        environment.say(f"kctl completion: wrote {place.path}. New sessions of {chosen.value} use it")
+        environment.say(f"kctl completion: wrote {place.path}. New {chosen.value} sessions load the script")
         if place.line:
-            environment.say(f"hint: if it is missing, add this line to {place.file}: {place.line}")
+            environment.say(f"hint: add this line to {place.file} if the file does not contain it: {place.line}")
     return ExitCode.OK
 
 

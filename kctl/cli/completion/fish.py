@@ -15,7 +15,7 @@ from kctl.cli.completion.places import (
 )
 
 _HEAD = (
-    r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands; do not edit.
+    r"""# kctl completion for fish. Made by tools/write_manuals.py from the commands. Do not edit.
 """
     + NAMES_NOTE
 )

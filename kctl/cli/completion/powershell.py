@@ -4,7 +4,7 @@ from kctl.cli.command_tree import Option
 from kctl.cli.completion.places import LISTS, NAMES_NOTE, CommandSpec, Offer, offer_of, options_with_values, short
 
 _HEAD = (
-    r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands; do not edit.
+    r"""# kctl completion for PowerShell. Made by tools/write_manuals.py from the commands. Do not edit.
 """
     + NAMES_NOTE
 )

@@ -16,13 +16,13 @@ from kctl.cli.completion.places import (
 
 _HEAD = (
     r"""#compdef kctl
-# kctl completion for zsh. Made by tools/write_manuals.py from the commands; do not edit.
+# kctl completion for zsh. Made by tools/write_manuals.py from the commands. Do not edit.
 """
     + NAMES_NOTE
     + r"""
 _kctl_names() {  # KIND: names that the cluster has
     local -a names
-    [[ $PREFIX == -* ]] && return 1  # an option is being written
+    [[ $PREFIX == -* ]] && return 1  # the user types an option
     names=("${(@f)$(${~_kctl_words[1]} __complete $1 "${(j: :)_kctl_words}" 2>/dev/null)}")
     names=(${names:#})
     (( $#names )) && compadd "${@:2}" -a names
@@ -47,7 +47,10 @@ def zsh_script(places: list[CommandSpec]) -> str:
         lines += ["", f'_kctl_list_{name}() {{ compadd "$@" {suffix}-- \\', *(f"    {word} \\" for word in words), "}"]
     shared = shared_options(places)
     specs = _specs(option for option in next(filter(has_shared, places)).options if option in shared)
-    lines += ["", f"{_SHARED}() {{  # SPEC...: with the options of all commands that talk to a cluster"]
+    lines += [
+        "",
+        f"{_SHARED}() {{  # SPEC...: adds the common options of commands that use a cluster",
+    ]
     lines += [*_call('_arguments -s -S "$@"', specs), "}"]
     for place in reversed(places):
         lines += ["", *(_group(place) if place.commands else _leaf(place, shared))]

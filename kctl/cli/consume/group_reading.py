@@ -127,7 +127,10 @@ class GroupReading(Reading, RebalanceListener):
             return error
         hint = "give each process its own group.instance.id"
         if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
-            hint += ". Killed members keep their ID until the session timeout of the group"
+            hint = (
+                "give each process its own group.instance.id. After a kill, wait until the session of the killed "
+                "member times out"
+            )
         return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
 
     # --- what the group decides -------------------------------------------------------------------------------------
@@ -236,10 +239,10 @@ class GroupReading(Reading, RebalanceListener):
         if away_ms >= limit_ms:
             raise CommandError(
                 ExitCode.UNAVAILABLE,
-                f"left the group: {away_ms / 1000:g}s between polls exceeds max.poll.interval.ms "
-                f"({limit_ms / 1000:g}s)",
-                "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because the reader of "
-                "stdout is too slow. The next run reads uncommitted records again",
+                f"kctl left the group: the time between polls was {away_ms / 1000:g}s, longer than "
+                f"max.poll.interval.ms ({limit_ms / 1000:g}s)",
+                "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes if the reader of stdout is slow. "
+                "The next run reads uncommitted records again",
             )
 
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -342,10 +345,7 @@ class GroupReading(Reading, RebalanceListener):
 
     def _words(self) -> WaitingWords:
         if self._unreleased is not None:
-            text = (
-                f"group.instance.id={self._config.group_instance_id} is in use until the session of its member "
-                "times out"
-            )
+            text = f"another member uses group.instance.id={self._config.group_instance_id} until its session times out"
             return WaitingWords(text, True, self._unreleased)
         group = self._consumer.waiting_for_group()
         return waiting_words(self._reasons(), group, self._writer.filtered, self._clock.now_ms())

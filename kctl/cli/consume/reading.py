@@ -212,9 +212,11 @@ class Reading:
         offset = error.offset if isinstance(error, LogTruncationError) else self._targets.expected.get(tp)
         if offset is None:
             return CommandError(ExitCode.DATA, f"group {self._config.group_id} has no committed offset for {tp}")
-        why = ": the log was truncated" if isinstance(error, LogTruncationError) else ""
+        problem = f"offset {offset} of {tp} no longer exists"
+        if isinstance(error, LogTruncationError):
+            problem = f"offset {offset} of {tp} no longer exists: the log was truncated"
         hint = "to continue at the next offset, remove --exit-on-loss and auto.offset.reset=none"
-        return CommandError(ExitCode.DATA, f"offset {offset} of {tp} no longer exists{why}", hint)
+        return CommandError(ExitCode.DATA, problem, hint)
 
     def _note_reset(self, tp: TopicPartition, offset: int) -> None:
         """Report that reading continues at `offset`, if the expected offset is gone."""
@@ -225,8 +227,10 @@ class Reading:
             self._targets.cut.add(tp)
         policy = self._config.auto_offset_reset
         by = "" if policy == "none" else f" (auto.offset.reset={policy})"
-        how = f"continuing at offset {offset}{by}, {_gone(lost, offset)}"
-        self._report.say(f"kctl consume: offset {lost} of {tp} no longer exists: {how}")
+        self._report.say(
+            f"kctl consume: offset {lost} of {tp} no longer exists: continuing at offset {offset}{by}. "
+            f"{_gone(lost, offset)}"
+        )
         self._moved(tp, offset)
 
     def _moved(self, tp: TopicPartition, offset: int) -> None:
@@ -346,9 +350,12 @@ class Reading:
             return  # nothing has begun yet
         unread = {tp: reason for tp, reason in reasons.items() if tp not in self._read_from}
         words = waiting_words(unread, now_ms=self._clock.now_ms())
-        never = f". Not read: {words.text}" if words.is_fault else ""
         partitions = counted(len(self._read_from), "partition")
-        self._report.say(f"kctl consume: {counted(self.written, 'record')} from {partitions}{never}")
+        records = counted(self.written, "record")
+        if words.is_fault:
+            self._report.say(f"kctl consume: {records} read from {partitions}. Partitions not read: {words.text}")
+        else:
+            self._report.say(f"kctl consume: {records} read from {partitions}")
 
     def report_end(self) -> None:
         """Report why -e printed nothing, and open transactions that it stopped at."""
@@ -369,5 +376,5 @@ class Reading:
 
 def _gone(lost: int, offset: int) -> str:
     if offset < lost:
-        return "the log was truncated or the topic was recreated"
+        return "The log was truncated or the topic was recreated"
     return "1 offset was lost" if offset == lost + 1 else f"{offset - lost} offsets were lost"

@@ -247,7 +247,7 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
 
 
 def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit_error: KafkaError | None) -> str:
-    phase = _PHASES.get(closed.expired_in or "", "end of the network thread")
+    phase = _PHASES.get(closed.expired_in or "", "end-of-network-thread")
     if common.close_timeout_ms:
         parts = [f"close timed out after {closed.elapsed_ms}ms (--close-timeout) in phase {phase}"]
     else:
@@ -258,6 +258,10 @@ def _stopped(common: Common, config: ConsumerConfig, closed: CloseResult, commit
         parts.append(f"offsets committed: {'yes' if closed.committed else 'no'}{why}")
     if closed.left_group is False:
         classic = config.group_protocol == "classic"
-        when = f"in {show_duration(config.session_timeout_ms)}" if classic else "after its session timeout"
-        parts.append(f"the group removes this member {when}")
+        session = show_duration(config.session_timeout_ms)
+        parts.append(
+            f"the group removes this member in {session}"
+            if classic
+            else "the group removes this member after the session timeout"
+        )
     return "; ".join(parts)

@@ -71,8 +71,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "The topic is internal, or its name is empty, too long, '.', or '..', or contains a character that Kafka does "
-        "not allow.",
+        "The topic is internal, or its name is empty, '.', '..', or longer than 249 characters, or contains a "
+        "character that Kafka does not allow.",
         ("Use a name of up to 249 characters from a-z, A-Z, 0-9, '.', '_', and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(

@@ -103,8 +103,8 @@ CALL_FAULTS = (
         43,
         "Too much time passes between two polls",
         ExitCode.UNAVAILABLE,
-        "left the group: ...s between polls exceeds max.poll.interval.ms (...s)",
-        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because ...",
+        "kctl left the group: the time between polls was ...s, longer than max.poll.interval.ms (...s)",
+        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes if the reader of stdout is slow",
         "The application processed a batch for longer than max.poll.interval.ms. Raise this timeout, or lower "
         "max.poll.records. In kctl consume, the cause is a program that reads the output too slowly.",
         _GROUPS,

@@ -139,7 +139,7 @@ class _Parser:
         if not letter:
             raise self._fail("a single % at the end is not a verb: write %% for a percent sign", start)
         if verb is None:
-            raise self._fail(f"unknown verb %{letter}{_nearest_verb(letter)}", start, 2)
+            raise self._fail(f"unknown verb %{letter}: {_nearest_verb(letter)}", start, 2)
         if inside_header and verb not in _OF_A_HEADER:
             raise self._fail(f"%{letter} is not supported inside %h{{...}}: use %k, %K, %v, or %V", start, 2)
         self._at += 2
@@ -171,7 +171,7 @@ class _Parser:
         self._at += 1
         at, word = self._at, self._read_word()
         if word not in known:
-            raise self._fail(f"unknown attribute {word}{nearest(word, known)}", at, max(1, len(word)))
+            raise self._fail(f"unknown attribute {word}: {nearest(word, known)}", at, max(1, len(word)))
         convert = None
         if self._next() == ";":
             self._at += 1
@@ -205,11 +205,11 @@ class _Parser:
         if word in TEXT_FORMS:
             return Field(verb, TEXT_FORMS[word], form=word)
         known = (*TEXT_FORMS, "unpack[...]", "json", "schema")
-        raise self._fail(f"unknown modifier {word} of %{verb.value}{nearest(word, known)}", at, max(1, len(word)))
+        raise self._fail(f"unknown modifier {word} of %{verb.value}: {nearest(word, known)}", at, max(1, len(word)))
 
     def _read_number_form(self, at: int, word: str, *besides: str) -> Convert:
         if word not in NUMBER_FORMS:
-            problem = f"unknown modifier {word} of a number{nearest(word, (*NUMBER_FORMS, *besides))}"
+            problem = f"unknown modifier {word} of a number: {nearest(word, (*NUMBER_FORMS, *besides))}"
             raise self._fail(problem, at, max(1, len(word)))
         return NUMBER_FORMS[word]
 
@@ -246,7 +246,7 @@ class _Parser:
 
 def _nearest_verb(letter: str) -> str:
     if letter in _NEAREST_VERBS:
-        return f": did you mean %{_NEAREST_VERBS[letter]}?"
+        return f"did you mean %{_NEAREST_VERBS[letter]}?"
     if letter.swapcase() in _VERBS:
-        return f": did you mean %{letter.swapcase()}?"
-    return f": use {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"
+        return f"did you mean %{letter.swapcase()}?"
+    return f"use {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"

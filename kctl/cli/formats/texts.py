@@ -61,7 +61,7 @@ class JsonForm:
 
     def _base64(self, data: bytes) -> bytes:
         if len(data) // 3 * 4 > self._most_bytes:
-            raise FieldError(f"{len(data)} bytes are more than {self._most_bytes} bytes as JSON")
+            raise FieldError(f"the field of {len(data)} bytes is larger than {self._most_bytes} bytes in JSON")
         return base64_between(b'{"base64":"', data, b'"}')
 
     def headers(self, headers: Sequence[Header]) -> bytes:

@@ -65,8 +65,9 @@ def run_reset(common: Common, reset: Reset) -> int:
             )
     failed = None if results is None else results.failed
     moved = sum(change.old != change.new for change in changes)
-    new_group = "" if group is not None else f"group {reset.group_id} would be created, and "
-    would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get a new offset"
+    would = f"{moved} of {counted(len(changes), 'partition')} would get a new offset"
+    if group is None:
+        would = f"group {reset.group_id} would be created, and {would}"
     check = fill_command(CHECK, {"group": reset.group_id})
     return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would, check)
 
@@ -216,7 +217,7 @@ def _to_forget(
         raise CommandError(
             ExitCode.USAGE,
             f"cannot delete offsets of single partitions: share group {group_id} supports only whole topics",
-            "give topics without partitions",
+            "use topic names without partitions",
         )
     old = {
         tp: offset

@@ -225,7 +225,7 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
     if names and show_all:
-        raise click.UsageError(f"--all cannot be combined with names of groups such as {names[0]}.")
+        raise click.UsageError(f"--all cannot be combined with group names such as {names[0]}.")
     return list(dict.fromkeys(names or ()))
 
 

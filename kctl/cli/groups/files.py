@@ -60,7 +60,7 @@ def read_offsets(path: Path, group_id: str) -> dict[TopicPartition, int]:
     try:
         text = read_document(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as e:
-        raise document_error(str(path), f"byte {e.start} is not UTF-8") from None
+        raise document_error(str(path), f"byte {e.start} is not valid UTF-8") from None
     is_json = text.lstrip()[:1] in ("{", "[")
     found = _checked(str(path), _of_json(str(path), text, group_id) if is_json else _of_csv(str(path), text, group_id))
     if not found:

@@ -16,9 +16,9 @@ from kctl.pipeline.mirrored_offsets import is_of_mirror
 
 NOT_COMMITTED = "no committed offset"
 NOT_READ = "no record read yet"
-GONE = "no such topic or partition"
-BEYOND = "committed offset is beyond the end: the topic was recreated or truncated"
-MIRRORED = "progress of kctl pipeline mirror: the offset belongs to the source topic"
+GONE = "the topic or partition does not exist"
+BEYOND = "the committed offset is beyond the end: the topic was recreated or truncated"
+MIRRORED = "progress of kctl pipeline mirror, which stores offsets of the source topic"
 
 
 class PartitionLag(NamedTuple):

@@ -47,7 +47,7 @@ def draw(look: LagLook, samples: LagSamples, summary: str, columns: int, height:
         kept = (*_ALWAYS, "trend")
     lines = [*head, *fitting_table(names, rows, columns, kept=kept, shortened=_NAMES)]
     if hidden:
-        lines.append(text_of((f"and {counted(len(hidden), 'partition')} with a smaller lag", "dim")))
+        lines.append(text_of((f"not shown: {counted(len(hidden), 'partition')} with a smaller lag", "dim")))
     return [*lines, *notes][:room]
 
 

@@ -149,7 +149,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     if behind:
         worst = max(behind, key=lambda lag: lag.unread or 0)
         notes.append(
-            f"lag exceeds --threshold {query.threshold} on {counted(len(behind), 'partition')}: the largest lag is "
+            f"the lag of {counted(len(behind), 'partition')} exceeds --threshold {query.threshold}: the largest lag is "
             f"{worst.unread}, on {worst.partition} of group {worst.group_id}"
         )
     is_above = None if query.threshold is None else bool(behind)

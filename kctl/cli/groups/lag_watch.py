@@ -153,7 +153,7 @@ def plain_summary(look: LagLook, wall_ms: int) -> str:
     if rates.rate_per_s is not None and rates.produced_per_s is not None:
         parts.append(f"{rates.rate_per_s:,.0f}/s read, {rates.produced_per_s:,.0f}/s written")
         if lag and rates.catch_up_ms is not None:
-            parts.append(f"caught up in {duration_text(rates.catch_up_ms)}")
+            parts.append(f"time to catch up: {duration_text(rates.catch_up_ms)}")
         elif lag and len(look.rates) == sum(each.lag is not None for each in look.lags):
             parts.append("keeping pace" if keeps_pace(rates) else "not catching up")
     parts.append(f"{counted(groups, 'group')}, {counted(len(look.lags), 'partition')}")

@@ -90,7 +90,7 @@ def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, Gro
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
-    return [f"the coordinator did not respond in time for {', '.join(late)}"] if late else []
+    return [f"the coordinator of {', '.join(late)} did not respond in time"] if late else []
 
 
 def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], change: str) -> None:
@@ -100,12 +100,11 @@ def refuse_members(group: GroupDescription, members: Sequence[MemberDescription]
     """
     if not members:
         return
-    named = ", ".join(member_text(member) for member in members[:MOST_NAMED])
-    more = f", and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
+    named = listed(map(member_text, members), MOST_NAMED)
     count = counted(len(members), "active member")
     raise CommandError(
         ExitCode.UNAVAILABLE,
-        f"cannot {change} group {group.group_id} with {count}: {named}{more}",
+        f"cannot {change} group {group.group_id}, which has {count}: {named}",
         "stop the consumers first. List them with: kctl groups members",
     )
 

@@ -80,7 +80,7 @@ def aim_at_times(admin: Admin, partitions: list[TopicPartition], at_ms: int) -> 
 
     def aim(place: PartitionOffsets) -> tuple[int, str]:
         offset = found[place.partition].offset
-        return (offset, "") if offset >= 0 else (place.end, "no record at or after this time, using the end")
+        return (offset, "") if offset >= 0 else (place.end, "no record at or after this time: using the end offset")
 
     return aim
 
@@ -103,7 +103,9 @@ def aim_of(flag: str, value: object, file_offsets: Offsets) -> Aim:
 
 
 def _current(place: PartitionOffsets) -> tuple[int, str]:
-    return (place.end, "no committed offset, using the end") if place.committed is None else (place.committed, "")
+    if place.committed is None:
+        return place.end, "no committed offset: using the end offset"
+    return place.committed, ""
 
 
 def _committed(place: PartitionOffsets) -> int:

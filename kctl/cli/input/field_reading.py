@@ -54,7 +54,7 @@ def _binary(size: int, *, little: bool = False) -> NumberReader:
     def read(source: InputBytes, what: str) -> int:
         data = source.read(size)
         if data is None:
-            raise source.bad(f"the input ends inside {what}, which has {size} bytes")
+            raise source.bad(f"the input ends inside {what}, which needs {size} bytes")
         return int.from_bytes(data, "little" if little else "big")
 
     return read

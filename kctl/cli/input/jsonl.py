@@ -55,7 +55,7 @@ def _check_fields(given: Any) -> None:
         raise JsonError(f"a record must be an object, not {show_json(given)}")
     for field in given:
         if field not in FIELDS and field not in OF_THE_UNDELIVERED:
-            raise JsonError(f"unknown field {show_json(field)}{nearest(field, FIELDS)}")
+            raise JsonError(f"unknown field {show_json(field)}: {nearest(field, FIELDS)}")
     if "value" not in given:
         raise JsonError('the field "value" is missing: use null for a tombstone, or "" for an empty value')
 
@@ -87,7 +87,7 @@ def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
             return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")
     elif given.get(f"{field}_schema") is not None:
         raise JsonError(
-            f'cannot send decoded "{field}": encode with the schema in "{field}_schema" by --encode {field}=auto'
+            f'cannot send decoded "{field}" without a schema: add --encode {field}=auto to use "{field}_schema"'
         )
     try:
         return bytes_of(given.get(field))

@@ -70,13 +70,13 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
         return "%H must come before %h: it is the number of headers"
     last = before[-1] if before else b""
     if isinstance(last, Field) and (why := _open_end(last, before[:-1])):
-        return f"{why}, or a delimiter between %{last.verb.value} and %{letter}"
+        return f"{why}, or add a delimiter between %{last.verb.value} and %{letter}"
     if field.verb is Verb.HEADERS:
         if not field.parts:
             return "%h{} has no verbs: use %k for header names and %v for header values"
         inner = field.parts[-1]
         if isinstance(inner, Field) and (why := _open_end(inner, field.parts[:-1])):
-            return f"{why}, or a delimiter after %{inner.verb.value} inside %h{{...}}"
+            return f"{why}, or add a delimiter after %{inner.verb.value} inside %h{{...}}"
         if not inside_header and not _has(field.parts, Verb.KEY):
             return "%h{...} needs %k for the names of headers"
     return ""
@@ -203,12 +203,14 @@ class TemplateReader:
         def step(stream: InputBytes, found: _Found) -> None:
             size = found.numbers[length]
             if not 0 <= size <= self._longest_bytes:
-                allowed = f"0 to {self._longest_bytes} (max.request.size)"
-                raise stream.bad(f"invalid length of {what}: %{length.value} is {size}, use {allowed}")
+                raise stream.bad(
+                    f"invalid length %{length.value} of {what}: {size} is not between 0 and {self._longest_bytes} "
+                    "(max.request.size)"
+                )
             at = stream.offset
             text = stream.read(form.size(size))
             if text is None:
-                raise stream.bad(f"the input ends inside {what}, which has {size} bytes")
+                raise stream.bad(f"the input ends inside {what}, which needs {size} bytes")
             found.texts[verb] = _decoded(stream, at, what, field.form, form.decode, text)
 
         return step
@@ -232,7 +234,7 @@ class TemplateReader:
                     read_one(stream, found)
                 return
             if not 0 <= count <= _MOST_HEADERS:
-                raise stream.bad(f"invalid number of headers: %H is {count}, use 0 to {_MOST_HEADERS}")
+                raise stream.bad(f"invalid number of headers %H: {count} is not between 0 and {_MOST_HEADERS}")
             for _ in range(count):
                 read_one(stream, found)
 
@@ -294,4 +296,4 @@ def _bounded(found: _Found, verb: Verb, most: int) -> int | None:
     least = _LEAST_TIMESTAMP if verb is Verb.TIMESTAMP else 0
     if number is None or least <= number <= most:
         return number
-    raise CommandError(ExitCode.DATA, f"%{verb.value} is {number}: use {least} to {most}")
+    raise CommandError(ExitCode.DATA, f"invalid value of %{verb.value}: {number} is not between {least} and {most}")

@@ -265,13 +265,17 @@ class _Move:
             raise
 
     def _say_how_it_ends(self) -> None:
-        throttle = " with the throttle" if self._throttled else ""
-        removes = " and remove the throttle" if self._throttled else ""
-        self._common.say(f"{self._common.environment.program}: the started moves continue{throttle}")
-        self._common.say(
-            f"hint: wait for the moves{removes} with: {self._wanted.command('--resume')}. "
-            f"Cancel the moves{removes} with: {self._wanted.command('--cancel')}"
-        )
+        program = self._common.environment.program
+        resume, cancel = self._wanted.command("--resume"), self._wanted.command("--cancel")
+        if self._throttled:
+            self._common.say(f"{program}: the started moves continue with the throttle")
+            self._common.say(
+                f"hint: wait for the moves and remove the throttle with: {resume}. "
+                f"Cancel the moves and remove the throttle with: {cancel}"
+            )
+        else:
+            self._common.say(f"{program}: the started moves continue")
+            self._common.say(f"hint: wait for the moves with: {resume}. Cancel the moves with: {cancel}")
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -328,10 +332,10 @@ class _Move:
         if watch.look():
             of_plan = counted(len(watch.pending), "partition")
             self._common.say(
-                f"{self._common.environment.program}: note: no move is in progress for {of_plan}. Waiting up to "
-                f"{duration_text(SETTLE_MS)} for moves that have just ended"
+                f"{self._common.environment.program}: note: no move is in progress for {of_plan}. Waiting for up to "
+                f"{duration_text(SETTLE_MS)} until brokers report moves that have just ended"
             )
-        look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
+        look_until(runtime, timer, "--api-timeout", "broker metadata", watch.look)
         for key, outcome in watch.outcomes.items():
             if outcome == NOT_MOVED:
                 self._results[key] = NOT_STARTED
@@ -366,6 +370,6 @@ def _refuse_moving(view: View) -> None:
         moving = counted(len(view.moves), "partition")
         raise CommandError(
             ExitCode.UNAVAILABLE,
-            f"cannot start the plan during another move of {moving}: {listed(view.moves)}",
+            f"cannot start the plan: another move of {moving} is in progress: {listed(view.moves)}",
             "continue the move with --resume, or cancel the move with --cancel",
         )

@@ -85,9 +85,7 @@ def run_plan(common: Common, wish: Wish) -> int:
     common.say(f"{common.environment.program}: {would}" if plan else _nothing(common))
     left = _left_behind(chosen, {**current, **plan}, cluster)
     for each in left:
-        common.environment.say_failure(
-            Failure(ExitCode.PARTIAL_FAILURE, f"{each} even after this plan"), is_error=False
-        )
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"after this plan, {each}"), is_error=False)
     if lost:
         why = f"cannot copy {counted(len(lost), 'partition')}: no in-sync replica is up"
         hint = "start brokers of these partitions, or elect leaders with: kctl partitions elect --unclean"

@@ -168,8 +168,11 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
         "misplaced": found.misplaced,
     }
     write_listing(common.environment, output, Listing("replayed", COLUMNS, rows, facts))
-    what = "dry run: would replay" if is_dry_run else "replayed"
-    common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} (records read: {found.read})")
+    records = counted(found.records, "record")
+    if is_dry_run:
+        common.say(f"kctl pipeline: dry run: would replay {records} (records read: {found.read})")
+    else:
+        common.say(f"kctl pipeline: replayed {records} (records read: {found.read})")
     _report_skipped(common, found)
     return ExitCode.PARTIAL_FAILURE if found.misplaced else ExitCode.OK
 
@@ -177,13 +180,13 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
 def _report_skipped(common: Common, found: "Replayed") -> None:
     if found.exhausted:
         common.say(
-            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped, because the limit of replays is reached "
-            f"(--max-attempts)"
+            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped, because the maximum number of replays was "
+            "reached (--max-attempts)"
         )
     if found.misplaced:
         common.say(
             f"kctl pipeline: {counted(found.misplaced, 'record')} skipped, because the target topic does not exist, "
-            f"is internal, or is the topic to read"
+            "is internal, or is the source topic"
         )
 
 
@@ -196,7 +199,8 @@ def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))
     if at != later and is_named:
         raise click.UsageError(
-            f"{flag} {text} gives another time in each run, which --name does not allow: use {flag} {str(at)[1:]}."
+            f"{flag} {text} cannot be combined with --name, because the time differs in each run: use {flag} "
+            f"{str(at)[1:]}."
         )
     if at != later:
         common.say(

@@ -169,10 +169,9 @@ def _falling(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
 
 def _notes(found: "TopicStatistics") -> Iterator[str]:
     total = found.total
-    skew = (
-        "" if found.skew is None else f", {found.skew:.2g} times the average number of records in the largest partition"
-    )
-    yield f"{total.records} records, about {total.distinct_keys.estimate} keys{skew}"
+    yield f"{total.records} records, about {total.distinct_keys.estimate} keys"
+    if found.skew is not None:
+        yield f"the largest partition has {found.skew:.2g} times the average number of records"
     keys = frequent_keys(total.frequent_keys)[:MOST_KEYS]
     if keys:
         yield "most frequent keys: " + ", ".join(f"{key} ({count})" for key, count in keys)

@@ -65,9 +65,10 @@ def status(
 
 def _summary(found: "TargetStatus") -> str:
     facts = found.facts
-    last = "" if found.age_ms is None else f", last commit {duration_text(max(0, found.age_ms))} ago"
+    age = None if found.age_ms is None else duration_text(max(0, found.age_ms))
     counts = f"{counted(facts.records, 'record')} in {counted(facts.files, 'file')}, {facts.size_bytes} bytes"
-    return f"{counts}, {counted(facts.rounds, 'round')}{last}"
+    summary = f"{counts}, {counted(facts.rounds, 'round')}"
+    return summary if age is None else f"{summary}, last commit {age} ago"
 
 
 def _metrics(found: "TargetStatus") -> "Iterator[Metric]":

@@ -122,10 +122,11 @@ def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
     from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     for each in offsets:
-        where = one_line(f"group {each.group} on {each.topic}-{each.partition}")
-        what = f"continues at offset {each.target_offset}" if not each.problem else f"offset not copied: {each.problem}"
-        if each.problem != ALREADY_THERE:
-            common.say(f"kctl pipeline: {where}: {what}")
+        group, partition = one_line(each.group), one_line(f"{each.topic}-{each.partition}")
+        if not each.problem:
+            common.say(f"kctl pipeline: group {group} on {partition}: continues at offset {each.target_offset}")
+        elif each.problem != ALREADY_THERE:
+            common.say(f"kctl pipeline: cannot copy the offset of group {group} on {partition}: {each.problem}")
 
 
 def facts_text(facts: "TopicFacts") -> str:

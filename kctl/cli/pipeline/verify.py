@@ -98,7 +98,7 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
         f"kctl pipeline: dry run: would compare {plan.offsets} offsets (about {plan.size_bytes} bytes) in "
-        f"{counted(len(plan.tasks), 'task')}, and read different ranges again"
+        f"{counted(len(plan.tasks), 'task')}, and would read ranges with differences again"
     )
     return ExitCode.OK
 
@@ -129,23 +129,24 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
                 common.say(f"  {kind} in partition {each.partition}: {_where(samples)}{more}")
     what = f"{len(wrong)} of {len(result.partitions)} partitions differ" if wrong else "no differences"
     records = sum(each.source_records for each in result.partitions)
-    common.say(f"kctl pipeline: {records} records of the source: {what}")
+    common.say(f"kctl pipeline: compared {records} source records: {what}")
     lost = [proof for proof in result.groups if proof.continues != "same"]
     for proof in lost:
-        common.say(f"  group {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
+        common.say(f"  {_continues(proof)}")
     if result.groups:
         same = len(result.groups) - len(lost)
-        common.say(f"kctl pipeline: {same} of {len(result.groups)} group offsets continue at the same record")
+        common.say(f"kctl pipeline: {same} of {len(result.groups)} committed offsets point to the same record")
     return ExitCode.PARTIAL_FAILURE if wrong or lost else ExitCode.OK
 
 
 def _continues(proof: "GroupProof") -> str:
-    at = f"at offset {proof.target_offset} (offset in the source: {proof.source_offset})"
+    group = f"group {proof.group} on {proof.topic}-{proof.partition}"
+    offset, source = proof.target_offset, f"offset in the source: {proof.source_offset}"
     return {
-        "repeats": f"repeats {counted(proof.records, 'record')} {at}",
-        "skips": f"skips {counted(proof.records, 'record')} {at}",
-        "differs": f"continues with a different record {at}",
-        "missing": f"has no committed offset in the target (offset in the source: {proof.source_offset})",
+        "repeats": f"{group}: repeats {counted(proof.records, 'record')} at offset {offset} ({source})",
+        "skips": f"{group}: skips {counted(proof.records, 'record')} at offset {offset} ({source})",
+        "differs": f"{group}: continues with a different record at offset {offset} ({source})",
+        "missing": f"{group}: no committed offset found in the target ({source})",
     }[proof.continues]
 
 

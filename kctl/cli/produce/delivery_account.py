@@ -42,9 +42,11 @@ def report_account(
         common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
         if not failed:
             return
-        unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
-        oldest = "" if oldest_ms is None else f", the oldest failed after {oldest_ms / 1000:.1f} s"
-        text = f"{counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}"
+        text = f"{counted(result.undelivered, 'record')} NOT delivered"
+        if result.unknown:
+            text = f"{text}, {result.unknown} of which may have been written"
+        if oldest_ms is not None:
+            text = f"{text}, the oldest failed after {oldest_ms / 1000:.1f} s"
     details = []
     for tp, part in failed[:MOST_NAMED]:
         cause = _cause(part)
@@ -110,12 +112,13 @@ def _delivered_by_partition(result: CloseResult) -> str:
     named = [f"{_name(tp)}: {part.delivered}" for tp, part in sorted(result.partitions.items()) if part.delivered]
     if not named:
         return ""
-    more = f", and {len(named) - MOST_NAMED} more partitions" if len(named) > MOST_NAMED else ""
-    return f" ({', '.join(named[:MOST_NAMED])}{more})"
+    if len(named) > MOST_NAMED:
+        return f" ({', '.join(named[:MOST_NAMED])}, and {len(named) - MOST_NAMED} more partitions)"
+    return f" ({', '.join(named)})"
 
 
 def _name(tp: TopicPartition) -> str:
-    return str(tp) if tp.partition >= 0 else f"{tp.topic}, no partition yet"
+    return str(tp) if tp.partition >= 0 else f"{tp.topic} (no partition assigned)"
 
 
 def _cause(part: PartitionResult) -> str:

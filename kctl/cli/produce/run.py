@@ -349,10 +349,10 @@ class _Producing:
         if not records and not self._is_open:
             return ""
         waiting = counted(records, "record")
-        limit = f"for up to {duration_text(max(1, round(self._budget.remaining_s)) * 1000)} (--close-timeout)"
+        limit = duration_text(max(1, round(self._budget.remaining_s)) * 1000)
         if self._is_open:
-            return f"waiting {limit} to abort the transaction, {waiting} not acknowledged"
-        return f"waiting {limit} for brokers to acknowledge {waiting}"
+            return f"waiting for up to {limit} (--close-timeout) to abort the transaction, {waiting} not acknowledged"
+        return f"waiting for up to {limit} (--close-timeout) for brokers to acknowledge {waiting}"
 
     # --- what became of it --------------------------------------------------------------------------------------------
 
@@ -409,9 +409,12 @@ class _Producing:
             self._common.say(f"kctl produce: throttled by a quota: brokers requested pauses of {throttled_ms} ms")
         self._report_in_hand(result.delivered + not_delivered(result))
         if (last := self._last_read) is not None:
-            what = "read" if self._inputs.are_blocks else "sent or saved, but more input was read"
             record = last if isinstance(last, InputRecord) else last.record(len(last.values) - 1)
-            self._common.environment.say(f"kctl produce: no input after {record.place} was {what}")
+            self._common.environment.say(
+                f"kctl produce: no input after {record.place} was read"
+                if self._inputs.are_blocks
+                else f"kctl produce: no input after {record.place} was sent or saved, but more input was read"
+            )
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction is not None:

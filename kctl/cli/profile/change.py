@@ -50,10 +50,13 @@ def use_profile(environment: Environment, name: str | None, *, project: bool, qu
     store.change(lambda text, where: edits.put_current(text, name, where))
     if quiet:
         return ExitCode.OK
-    state = "unset" if name is None else f"set to {name}"
-    environment.say(f"kctl profile: current profile {state} in {store.path}")
+    environment.say(
+        f"kctl profile: no profile is the current profile in {store.path}"
+        if name is None
+        else f"kctl profile: {name} is the current profile in {store.path}"
+    )
     if environ.get(VARIABLE) is not None:
-        environment.say(f"kctl profile: ${VARIABLE} is set and takes precedence")
+        environment.say(f"kctl profile: ${VARIABLE} is set and takes precedence over the current profile")
     return ExitCode.OK
 
 
@@ -84,7 +87,7 @@ def create_profile(
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
     if USERNAME in properties and PASSWORD not in properties and not quiet:
-        environment.say(f"kctl profile: note: property {PASSWORD} is {NEEDS_PASSWORD}")
+        environment.say(f"kctl profile: note: {NEEDS_PASSWORD}")
     return ExitCode.OK
 
 
@@ -176,8 +179,8 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
     found = read_bytes(store.path)
     if found is None:
         foreign = listed(foreign_project_files(working_folder()))
-        others = f", except {foreign}, which another user owns" if foreign else ""
-        raise ConfigError(f"no {store.path.name} found in this directory or its parents{others}")
+        problem = f"no {store.path.name} found in this directory or its parents"
+        raise ConfigError(f"{problem}, except {foreign}, which another user owns" if foreign else problem)
     if revoke:
         distrust(store.path, environment.environ)
         environment.say(f"kctl profile: {store.path} is no longer trusted")
@@ -196,8 +199,11 @@ def _report_trust(environment: Environment, path: Path, content: Content) -> Non
     _, files, unwatched = watched_files(path, content)
     if files:
         names = ", ".join(os.path.relpath(each, path.parent) for each in files) if len(files) <= MOST_NAMED else ""
-        what = f"one of these files changes: {names}" if names else f"one of {len(files)} project files changes"
-        environment.say(f"kctl profile: trust the file again if {what}")
+        environment.say(
+            f"kctl profile: trust the file again if one of these files changes: {names}"
+            if names
+            else f"kctl profile: trust the file again if one of {len(files)} project files changes"
+        )
     for command in unwatched:
         environment.say(
             f"kctl profile: warning: kctl cannot detect changes of files that this command runs: {command}. The "

@@ -39,7 +39,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
                 _row(
                     current,
                     ProfileFinding(
-                        Level.ERROR, None, f"{file.path} sets this current profile, but the profile does not exist"
+                        Level.ERROR, None, f"{file.path} selects this profile, but the profile does not exist"
                     ),
                 )
             )

@@ -26,12 +26,12 @@ _SERVERS = (
     "schema.registry.bearer.auth.issuer.endpoint.url",
 )
 _FILE_URL = "file:"
-_VERBS = {
-    "cmd": "runs",
-    "file": "reads",
-    "env": "reads the variable",
-    "keyring": "reads from the key ring",
-    "server": "connects to",
+_SENTENCES = {
+    "cmd": "{profile} runs {argument}",
+    "file": "{profile} reads {argument}",
+    "env": "{profile} reads the variable {argument}",
+    "keyring": "{profile} reads the key ring entry {argument}",
+    "server": "{profile} connects to {argument}",
 }
 _PLAIN = re.compile(r"[\w./@%+,:= -]+", re.ASCII)
 """Commands whose words equal their arguments: without quotes, variables, patterns or further commands."""
@@ -54,7 +54,7 @@ class Allowance(NamedTuple):
     argument: str
 
     def __str__(self) -> str:
-        return f"{self.profile} {_VERBS[self.kind]} {self.argument}"
+        return _SENTENCES[self.kind].format(profile=self.profile, argument=self.argument)
 
 
 class Watched(NamedTuple):
@@ -134,7 +134,7 @@ def _used(properties: Properties) -> Iterator[tuple[str, str]]:
     for key, value in properties.items():
         found = references(value)
         for reference in found:
-            if reference.kind in _VERBS:
+            if reference.kind in _SENTENCES:
                 yield reference.kind, reference.argument
         if not value or (found and key != JAAS):
             continue

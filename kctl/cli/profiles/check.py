@@ -57,7 +57,7 @@ PAIRS = (
 """Pairs of timeouts: if the second is shorter, it ends a call before the first. The client rejects other pairs."""
 
 
-NEEDS_PASSWORD = "not set: set $KCTL_SASL_PASSWORD for each command"
+NEEDS_PASSWORD = "the profile has no password: set $KCTL_SASL_PASSWORD for each command"
 
 
 class Level(Enum):
@@ -222,7 +222,9 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
         if fetched is not None:
             known[key] = fetched
     if SERVERS not in properties:
-        yield ProfileFinding(Level.NOTE, SERVERS, "not set: each command needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        yield ProfileFinding(
+            Level.NOTE, SERVERS, "the profile has no servers: each command needs -b or $KCTL_BOOTSTRAP_SERVERS"
+        )
     known.setdefault(SERVERS, "localhost:9092")
     for kind in KINDS:
         yield from _refusal(partial(_parse, kind, known))
@@ -268,7 +270,7 @@ def _of_security(
         if idle and not is_used:
             protocol = config.security_protocol
             yield ProfileFinding(
-                Level.WARNING, idle[0], f"has no effect: security.protocol={protocol} does not use {word}"
+                Level.WARNING, idle[0], f"the property has no effect: security.protocol={protocol} does not use {word}"
             )
 
 
@@ -278,7 +280,7 @@ def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
             yield ProfileFinding(
-                Level.WARNING, inner, f"{inner_ms} has no effect: {outer}={outer_ms} ends calls earlier"
+                Level.WARNING, inner, f"the value {inner_ms} has no effect: calls already end after {outer}={outer_ms}"
             )
 
 

@@ -101,12 +101,14 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
 
     names = files.names()
     near = nearest_name(name[:80], names)
+    problem = f"no profile {name[:80]!r} found"
     if near is not None:
-        rest = f": did you mean {near}?"
+        problem = f"{problem}: did you mean {near}?"
+    elif names:
+        problem = f"{problem}: use {listed(names)}"
     else:
-        rest = f": use {listed(names)}" if names else ". Create one with: kctl profile create"
-    where = f"{by}: " if by else ""
-    return ConfigError(f"{where}no profile {name[:80]!r} found{rest}", key=PROFILE_KEY)
+        problem = f"{problem}. Create a profile with: kctl profile create"
+    return ConfigError(f"{by}: {problem}" if by else problem, key=PROFILE_KEY)
 
 
 def _require_safe(file: ProfileFile, environ: Mapping[str, str]) -> None:

@@ -33,7 +33,7 @@ def port_findings(config: ClientConfig) -> Iterator[PortFinding]:
     for endpoint in config.bootstrap_servers:
         if endpoint.port in OTHER_SERVICES:
             yield PortFinding(
-                "warning", f"{endpoint}: the port of {OTHER_SERVICES[endpoint.port]}, not the port of a broker"
+                "warning", f"{endpoint}: this is usually the port of {OTHER_SERVICES[endpoint.port]}, not of a broker"
             )
         elif endpoint.port in TLS_PORTS and not config.uses_tls:
             yield PortFinding("warning", f"{endpoint}: the port usually uses TLS, but security.protocol={protocol}")

@@ -13,7 +13,7 @@ from kctl.cli.profiles.locations import require_user_file, user_file
 from kctl.client.errors import ConfigError
 
 STORE = "trusted.toml"
-_HEAD = "# Project files that kctl may use: `kctl profile trust` writes this.\n"
+_HEAD = "# Project files that kctl may use. Written by kctl profile trust.\n"
 
 
 def is_trusted(file: ProfileFile, environ: Mapping[str, str]) -> bool:

@@ -107,7 +107,9 @@ def _words(event: Event) -> str:
         case RequestExpired():
             return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms"
         case RequestAbandoned():
-            return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms when the call ended"
+            return (
+                f"no response to {event.api} #{event.correlation_id} in the {event.limit_ms} ms before the call ended"
+            )
         case Throttled():
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():

@@ -99,14 +99,21 @@ def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abo
 
 def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
     if each.verdict is Verdict.RUNNING:
-        limit = "" if each.timeout_ms is None else f" of {duration_text(each.timeout_ms)}"
-        hint = f"stop the producer and wait for transaction.timeout.ms{limit}, or add --force"
+        limit = (
+            "transaction.timeout.ms"
+            if each.timeout_ms is None
+            else f"{duration_text(each.timeout_ms)} (transaction.timeout.ms)"
+        )
+        hint = f"stop the producer and wait for {limit}, or add --force"
     elif has_missing or each.transactional_id is not None:
         hint = "retry when all brokers respond, or add --force"
     else:
         hint = "retry with permission to describe the transactional ID, or add --force"
-    what = f"the {each.verdict.value} transaction at offset {each.start_offset} of {each.partition}"
-    return CommandError(ExitCode.UNAVAILABLE, f"cannot abort {what}: {each.reason}", hint)
+    problem = (
+        f"cannot abort the {each.verdict.value} transaction at offset {each.start_offset} of {each.partition}: "
+        f"{each.reason}"
+    )
+    return CommandError(ExitCode.UNAVAILABLE, problem, hint)
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:

@@ -21,6 +21,7 @@ from kctl.client.errors import (
     RequestTimeout,
 )
 from kctl.client.network.in_flight import Answer, Outgoing
+from kctl.client.protocol.api.cluster import DescribeQuorumRequest
 from kctl.client.protocol.forwarding import FORWARDED
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.items import each_once
@@ -53,12 +54,28 @@ def any_node(client: ClusterClient) -> int | None:
 
 
 def controller(client: ClusterClient) -> int | None:
-    """Return the controller's id if it is ready, otherwise None. Request metadata if the controller is unknown."""
+    """Return the id of the ready controller, or of a broker that forwards requests if the controller cannot be reached.
+
+    Without a ready node return None. Request metadata if the controller is unknown.
+    """
     node = client.metadata.cluster.controller()
     if node is None:
         client.metadata.request_update()
         return None
-    return node.node_id if make_ready(client, node.node_id) else None
+    return node.node_id if make_ready(client, node.node_id) else _forwarder(client, node.node_id)
+
+
+def _forwarder(client: ClusterClient, controller_id: int) -> int | None:
+    """Return a ready broker that forwards requests to the controller, once the connection to the controller has failed.
+
+    In clusters with KRaft, metadata names a random broker as the controller, and each broker forwards (KIP-590).
+    Differs: Java waits for metadata that names another broker.
+    """
+    if client.network.status.node_error(controller_id) is None:
+        return None
+    node = client.network.any_ready_node(avoid=(controller_id,))
+    forwards = node is not None and client.network.supports(node.node_id, DescribeQuorumRequest)
+    return node.node_id if node is not None and forwards else None
 
 
 def make_ready(client: ClusterClient, node_id: int) -> bool:
@@ -316,7 +333,7 @@ class Call:
         def find() -> bool:
             node_id = route(self.client)
             unresolved = self._unresolved_controller(route)
-            if unresolved is not None:
+            if unresolved is not None and node_id is None:
                 raise unresolved
             updates = self.client.metadata.version - version
             has_waited = self.client.clock.now_ms() >= began_at_ms + UNKNOWN_CONTROLLER_MS

@@ -79,7 +79,7 @@ def test_interrupt_reports_done_unknown_and_not_done(monkeypatch: pytest.MonkeyP
             patched.setattr(Admin, "alter_configs", interrupted)
             ended = apply()
         assert (ended.code, results(ended)) == (ExitCode.SIGINT, ["done", "unknown", "not done"])
-        assert "kctl apply: 1 of 3 changes made, 1 possibly made\n" in ended.stderr
+        assert "kctl apply: 1 of 3 changes made. The result of 1 change is unknown\n" in ended.stderr
         assert apply().code == ExitCode.OK
         assert len(cluster.sandbox.cluster.topics["t"].partitions) == 9
 

@@ -408,7 +408,8 @@ def test_cancel_of_what_was_never_started_says_first_that_nothing_is_in_progress
         ((at_ms, line),) = said
         assert at_ms < 1_000
         assert line.endswith(
-            "note: no move is in progress for 2 partitions. Waiting up to 10s for moves that have just ended"
+            "note: no move is in progress for 2 partitions. Waiting for up to 10s until brokers report moves that "
+            "have just ended"
         )
 
     with_moves(use)

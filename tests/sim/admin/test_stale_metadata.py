@@ -8,6 +8,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ApiTimeout, RemoteProtocolError
 from kctl.client.protocol.api.metadata import MetadataResponse
 from kctl.client.protocol.schema import Request, Response
+from kctl.sandbox import Fault
 from kctl.sandbox.call import Call
 from tests.sim.chaos.replies import Replies
 from tests.sim.kit import SimCluster, run_with_admin
@@ -29,6 +30,23 @@ def test_leaders_are_found_although_one_broker_names_former_ones(stale: int) -> 
         assert cluster.clock.now_ms() - started_ms < MOST_MS
 
     run_with_admin(use, topics={"t": 3})
+
+
+@pytest.mark.parametrize("fault", [Fault.SILENCE, Fault.BLACKHOLE, Fault.REFUSE])
+def test_change_goes_to_a_broker_that_forwards_if_the_named_controller_cannot_be_reached(fault: Fault) -> None:
+    replies = Replies()
+
+    def name_broker_2(_call: Call, _request: Request, response: Response | None) -> None:
+        if isinstance(response, MetadataResponse):
+            response.controller_id = 2
+
+    def use(cluster: SimCluster, admin: Admin) -> None:
+        cluster.sandbox.start_fault(2, fault)
+        assert admin.create_topics([NewTopic("new", 1)], timeout=15).failed == {}
+
+    replies.on_request(name_broker_2)
+    with replies.installed():
+        run_with_admin(use, topics={"t": 3})
 
 
 def test_controller_that_is_not_one_of_the_brokers_is_what_the_timeout_names() -> None:

@@ -34,7 +34,7 @@ def read_file(path: str, place: str, statistics: Statistics, opened: Callable[[]
         if statistics.lines == before:
             statistics.note_bad(path, 0, "empty")
     except (OSError, EOFError, zlib.error) as e:
-        statistics.note_bad(path, 0, f"cannot be read: {getattr(e, 'strerror', None) or e}")
+        statistics.note_bad(path, 0, f"cannot read the file: {getattr(e, 'strerror', None) or e}")
 
 
 def _open(path: str) -> IO[bytes]:

@@ -17,7 +17,8 @@ MOST_ROWS = 50
 """Maximum number of rows of a table; JSON has all."""
 EXPLANATION = (
     "Durations are in milliseconds. False expiries are the share of healthy attempts (for --api-timeout, calls) that "
-    "would time out. After >=, the value may be too low because attempts timed out: probe with a longer timeout."
+    "would time out. A value with >= may be too low, because attempts timed out. To measure it, probe with a longer "
+    "timeout."
 )
 
 
@@ -36,7 +37,7 @@ def sections(report: Report) -> Iterator[TitledRows]:
         counts = f"{place.files} files, {place.rounds} probes, {place.traces} traces"
         tables += [
             (f"{name}: {counts}", _phases(place)),
-            (f"{name}: setup time by broker, phases with p50/p99", _nodes(place)),
+            (f"{name}: setup time of each broker, with p50 and p99 of each phase", _nodes(place)),
         ]
     bad: list[Row] = [{"file": file, "line": line or None, "reason": reason} for file, line, reason in read.bad_samples]
     for title, rows in [*tables, (f"Invalid lines: {read.bad_lines}", bad)]:

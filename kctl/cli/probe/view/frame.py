@@ -145,10 +145,9 @@ def _words(report: AddressReport) -> str:
     if report.attempts > 1:
         words += f" (attempt {report.attempts})"
     if report.works_with:
-        words = f"{report.works_with} works here: {words}"
+        words = f"works with {report.works_with}: {words}"
     if report.idle is not None:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
-        words += f", survived {seconds} idle" if report.idle.error is None else f", lost after {seconds} idle"
-    elif report.is_ready and not report.is_done:
-        words += ", not done yet"
-    return words
+        outcome_of_idle = "survived" if report.idle.error is None else "lost after"
+        return f"{words}, {outcome_of_idle} {seconds} idle"
+    return f"{words}, not done yet" if report.is_ready and not report.is_done else words

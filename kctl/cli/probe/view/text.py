@@ -61,10 +61,9 @@ def state(report: AddressReport) -> str:
     broker = report.broker
     if broker is None:
         return "ready"
-    words = f"ready as broker {broker.node_id}"
     if (broker.host, broker.port) != (report.target.host, report.target.port):
-        words += f", advertised as {broker.host}:{broker.port}"
-    return one_line(words)
+        return one_line(f"ready as broker {broker.node_id}, advertised as {broker.host}:{broker.port}")
+    return f"ready as broker {broker.node_id}"
 
 
 def name(report: AddressReport) -> str:
@@ -92,8 +91,9 @@ def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
     words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
-        words += f", {one_line(str(unfinished[0].target))} {state(unfinished[0])}"
-        words += f", and {len(unfinished) - 1} more" if unfinished[1:] else ""
+        first = f"{one_line(str(unfinished[0].target))} {state(unfinished[0])}"
+        words = f"{words}, {first}"
+        return f"{words}, and {len(unfinished) - 1} more addresses" if unfinished[1:] else words
     return words
 
 
@@ -105,7 +105,7 @@ def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
         if finding.hint:
             lines.append(f"  hint: {finding.hint}")
     if len(findings) > MOST_FINDINGS:
-        lines.append(f"and {len(findings) - MOST_FINDINGS} more findings. List all findings with --output json")
+        lines.append(f"and {len(findings) - MOST_FINDINGS} more findings. To list all findings, use --output json")
     return [shown(line) for line in lines]
 
 
@@ -138,7 +138,7 @@ def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
             place = (report.target.host, report.target.port)
             if place != (broker.host, broker.port):
                 pairs[f"{report.target} is broker {broker.node_id}, advertised as {broker.host}:{broker.port}"] = None
-    yield from _first(list(pairs), "brokers with other advertised addresses")
+    yield from _first(list(pairs), "brokers with different advertised addresses")
 
 
 def _tls(result: ProbeResult) -> Iterable[str]:

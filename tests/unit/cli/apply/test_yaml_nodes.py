@@ -59,7 +59,7 @@ BOMB = b"a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n"
         (BOMB, 1, "anchors (&a)"),
         (b"a: 1\nb: *a\n", 2, "alias"),
         (b"a: 1\nb: !!python/object/apply:os.system [x]\n", 2, "tags (tag:yaml.org,2002:python/object/apply"),
-        (b"a: 1\na: 2\n", 2, "key 'a' appears twice, first in line 1"),
+        (b"a: 1\na: 2\n", 2, "key 'a' appears twice, first on line 1"),
         (b"a: 1\n---\nb: 2\n", 2, "only one YAML document"),
         (b"a: [\n", 2, "expected"),
         (b"a: 1\n\tb: 2\n", 2, ""),

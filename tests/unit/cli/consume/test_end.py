@@ -41,14 +41,14 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "consumer",
             None,
             ExitCode.CLOSE_TIMEOUT,
-            f"{STOPPED}commit; offsets committed: no; the group removes this member after its session timeout\n",
+            f"{STOPPED}commit; offsets committed: no; the group removes this member after the session timeout\n",
         ),
         (
             _closed(None, None, ENDING, 2000),
             "classic",
             None,
             ExitCode.CLOSE_TIMEOUT,
-            f"{STOPPED}end of the network thread\n",
+            f"{STOPPED}end-of-network-thread\n",
         ),
         (
             _closed(False, True, None, 5),

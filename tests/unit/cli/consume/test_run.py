@@ -331,7 +331,7 @@ def test_an_offset_that_was_reset_is_told() -> None:
     run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
     run.start(with_ends=False)
     assert run.for_polls(4) == (
-        "kctl consume: offset 2 of t-0 no longer exists: continuing at offset 50 (auto.offset.reset=latest), 48 "
+        "kctl consume: offset 2 of t-0 no longer exists: continuing at offset 50 (auto.offset.reset=latest). 48 "
         "offsets were lost\n"
     )
 

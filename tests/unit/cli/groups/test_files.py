@@ -57,7 +57,7 @@ def test_read_offsets_accepts_csv_and_json(tmp_path: Path, text: str) -> None:
         (b",1,7\n", "invalid topic ''"),
         (b"t,1,7\nt,1,8\n", "line 2: partition t-1 has two offsets: 7 and 8"),
         (b'"t,1,7\n', "line 1: unexpected end of data"),
-        (b"\xff\xfe", "byte 0 is not UTF-8"),
+        (b"\xff\xfe", "byte 0 is not valid UTF-8"),
         (b"{", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b'{"v": 1}', 'the list "offsets" is missing'),

@@ -72,4 +72,4 @@ def test_worst_partitions_stay_on_a_low_terminal() -> None:
     lines = drawn(120, height=6)
     assert len(lines) == 5
     assert lines[3].split()[:3] == ["billing", "orders", "3"]
-    assert lines[4] == "and 3 partitions with a smaller lag"
+    assert lines[4] == "not shown: 3 partitions with a smaller lag"

@@ -18,7 +18,7 @@ NOW_MS = 1_700_000_000_000
         ("--to-latest", True, (4, 2, 9), 9, ""),
         ("--to-current", True, (4, 2, 9), 4, ""),
         ("--to-current", True, (1, 2, 9), 2, "1 is outside the log (2 to 9)"),
-        ("--to-current", True, (None, 2, 9), 9, "no committed offset, using the end"),
+        ("--to-current", True, (None, 2, 9), 9, "no committed offset: using the end offset"),
         ("--to-offset", 9, (4, 2, 9), 9, ""),
         ("--to-offset", 10, (4, 2, 9), 9, "10 is outside the log (2 to 9)"),
         ("--to-offset", 0, (None, 5, 5), 5, "0 is outside the log (empty at 5)"),

@@ -129,7 +129,7 @@ def test_numbers(form: str, number: int) -> None:
 @pytest.mark.parametrize(
     ("template", "words", "caret"),
     [
-        ("%k%v", "the end of %k is unknown: put the length %K before %k, or a delimiter between %k and %v", 2),
+        ("%k%v", "the end of %k is unknown: put the length %K before %k, or add a delimiter between %k and %v", 2),
         ("%p%v", "the end of %p is unknown: add a size", 2),
         ("%v %V", "%V must come before %v", 3),
         ("%v %v", "%v appears twice", 3),
@@ -158,10 +158,10 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
     ("template", "data", "words", "at"),
     [
         ("%k:%v\\n", b"a:1\nbcd", "the input ends inside %k, before ':'", 4),
-        ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends inside %v, which has 5 bytes", 9),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends inside %v, which needs 5 bytes", 9),
         ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "%V is 4294967295, use 0 to 1000 (max.request.size)", 9),
         ("%V %v", b"1 a-1 b", "%V is -1, use", 6),
-        ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends inside %V, which has 4 bytes", 5),
+        ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends inside %V, which needs 4 bytes", 5),
         ("%v{hex}\\n", b"00\nzz\n", "%v is not valid hex", 3),
         ("%v{base64}\\n", b"AA==\nA\n", "%v is not valid base64", 5),
         ("%p %v\\n", b"0 a\nx b\n", "expected a number for %p", 4),
@@ -174,7 +174,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%v{json}\\n", b'"a"\n{"base64":"?"}\n', "%v: not valid base64", 4),
         ("%v{json}", b'"a', "ends inside the JSON", 0),
         ("%v{json}", b"oops", "not valid JSON", 0),
-        ("%H %h{%k;}%v", b"9999999999 ", "%H is 9999999999, use", 11),
+        ("%H %h{%k;}%v", b"9999999999 ", "invalid number of headers %H: 9999999999 is not between 0 and", 11),
     ],
 )
 def test_bad_input_is_shown_with_record_line_byte_and_caret(

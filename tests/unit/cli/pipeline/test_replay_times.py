@@ -32,7 +32,8 @@ def test_a_named_replay_takes_no_time_that_depends_on_the_present() -> None:
     arguments = ("pipeline", "replay", "t", "--to-topic", "u", "-b", "127.0.0.1:1", "--name", "n", "--offset", "3:1")
     ended = run_in_process(*arguments, "--until", "-1h", clock=ManualClock(wall_ms=AT_MS))
     assert ended.code == ExitCode.USAGE
-    said = f"--until -1h gives another time in each run, which --name does not allow: use --until {AT_MS - 3_600_000}."
+    said = "--until -1h cannot be combined with --name, because the time differs in each run: "
+    said += f"use --until {AT_MS - 3_600_000}."
     assert said in ended.stderr
     given = run_in_process(*arguments, "--until", str(AT_MS), clock=ManualClock(wall_ms=AT_MS))
     assert "invalid --offset '3:1' for all partitions: use an end that is not before the start" in given.stderr

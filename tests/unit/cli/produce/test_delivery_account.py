@@ -59,7 +59,7 @@ def test_undelivered_is_told_by_partition_and_cause_in_any_case(quiet: bool) -> 
     delivered = "" if quiet else "kctl produce: 1 record delivered (t-0: 1)\n"
     assert _told(parts, quiet=quiet) == (
         f"{delivered}kctl produce: 3 records NOT delivered, 1 of which may have been written\n"
-        "  t, no partition yet: 1: unknown cause\n"
+        "  t (no partition assigned): 1: unknown cause\n"
         "  t-0: 2: refused\\x1b[2J\n"
     )
 

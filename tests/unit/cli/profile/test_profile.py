@@ -125,9 +125,7 @@ def test_password_of_a_new_profile_may_come_from_the_environment(user: User) -> 
     login = ("-X", "sasl.username=ann", "-X", "sasl.mechanism=PLAIN", "--security-protocol", "SASL_PLAINTEXT")
     created = user.profile("create", "p", "-b", "127.0.0.1:1", *login)
     assert created.code == 0
-    assert created.stderr.endswith(
-        "note: property sasl.password is not set: set $KCTL_SASL_PASSWORD for each command\n"
-    )
+    assert created.stderr.endswith("note: the profile has no password: set $KCTL_SASL_PASSWORD for each command\n")
     checked = user.profile("check", "p")
     assert checked.code == 0
     assert [line.split()[:3] for line in checked.stdout.decode().splitlines()[1:]] == [["p", "note", "sasl.password"]]

@@ -81,7 +81,8 @@ def test_single_properties(scenario: Scenario, key: str, value: str, level: str,
         ({"security.protocol": "SASL_SSL"}, "error", "sasl.mechanism", "sasl.mechanism is not set"),
         ({"ssl.key.password": "${env:A}"}, "warning", "ssl.key.password", "has no effect: security.protocol=PLAINTEXT"),
         ({"sasl.mechanism": "PLAIN"}, "warning", "sasl.mechanism", "does not use SASL"),
-        ({"bootstrap.servers": "zk:2181"}, "warning", "bootstrap.servers", "zk:2181: the port of ZooKeeper"),
+        ({"bootstrap.servers": "zk:2181"}, "warning", "bootstrap.servers",
+         "zk:2181: this is usually the port of ZooKeeper, not of a broker"),
         ({"bootstrap.servers": "b:9093"}, "warning", "bootstrap.servers", "b:9093: the port usually uses TLS"),
         ({"security.protocol": "SSL"}, "note", "bootstrap.servers", "a:9092: the port usually does not use TLS"),
     ],
@@ -101,7 +102,11 @@ def test_without_servers(scenario: Scenario) -> None:
     file = ProfileFile(Path("f"), b"", 0o600, read_content(b"[profiles.p]\n", "f"))
     sources = Sources({}, Path("/"), SystemClock())
     assert check_profile("p", file, sources) == [
-        ProfileFinding(Level.NOTE, "bootstrap.servers", "not set: each command needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        ProfileFinding(
+            Level.NOTE,
+            "bootstrap.servers",
+            "the profile has no servers: each command needs -b or $KCTL_BOOTSTRAP_SERVERS",
+        )
     ]
 
 

@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Place:
 def test_without_files_there_is_none(place: Place) -> None:
     assert place.choose() is None
     assert place.choose("") is None
-    with pytest.raises(ConfigError, match=r"-C: no profile 'dev' found\. Create one with"):
+    with pytest.raises(ConfigError, match=r"-C: no profile 'dev' found\. Create a profile with"):
         place.choose("dev")
 
 

@@ -115,14 +115,14 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path: Path) -> None:
     names = [*(tmp_path / name for name in ("missing", "broken.gz", "no.gz", "empty", "pipe")), device]
     reasons = {file: reason for file, line, reason in read(*names).bad_samples if line == 0}
     assert reasons == {
-        str(tmp_path / "missing"): "cannot be read: No such file or directory",
+        str(tmp_path / "missing"): "cannot read the file: No such file or directory",
         str(
             tmp_path / "broken.gz"
-        ): "cannot be read: Compressed file ended before the end-of-stream marker was reached",
-        str(tmp_path / "no.gz"): "cannot be read: Not a gzipped file (b'xx')",
+        ): "cannot read the file: Compressed file ended before the end-of-stream marker was reached",
+        str(tmp_path / "no.gz"): "cannot read the file: Not a gzipped file (b'xx')",
         str(tmp_path / "empty"): "empty",
         str(tmp_path / "pipe"): "empty",
-        str(device): "cannot be read: the path is not a regular file or pipe",
+        str(device): "cannot read the file: the path is not a regular file or pipe",
     }
 
 

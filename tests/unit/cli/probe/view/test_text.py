@@ -82,7 +82,7 @@ def test_of_many_the_first_are_told_and_the_rest_counted() -> None:
     aliases = [ready(Target(i, -i, f"alias-{i}", 9092, "10.0.0.1:9092"), 1) for i in range(1, 100)]
     facts = fact_lines(result()._replace(reports=aliases))
     assert sum("advertised as" in line for line in facts) == MOST_FACTS
-    assert "and 79 more brokers with other advertised addresses" in facts
+    assert "and 79 more brokers with different advertised addresses" in facts
 
 
 def test_the_finding_that_blocked_is_the_one_with_the_exit_code() -> None:
