@@ -113,6 +113,7 @@ class HttpClient:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         plain_login: PlainLogin = NO_PLAIN_LOGIN,
+        is_change: bool = False,
     ) -> HttpResponse:
         """Send a request and return the response, regardless of its status.
 
@@ -120,6 +121,8 @@ class HttpClient:
             url: http or https, without credentials, which belong in `headers`.
             setting: Kafka property that contains the URL, for errors.
             plain_login: whether a login may be sent over http, and the property that allows it.
+            is_change: whether the request changes data. It is sent once, on a new connection, because a server may
+                close a kept one at any time. Without a response, errors have `outcome_unknown`.
 
         Raises:
             ConfigError: the URL is invalid, or a login would be sent over http.
@@ -129,10 +132,13 @@ class HttpClient:
         parts = http_url(url)
         if "Authorization" in (headers or {}):
             check_plain_login(parts, setting, plain_login)
-        exchange = _Exchange(self._clock, self._limits, timer, parts, setting)
+        login = (headers or {}).get("Authorization", "")
+        exchange = _Exchange(self._clock, self._limits, timer, parts, setting, login=login, is_change=is_change)
         place = parts.scheme, exchange.host, exchange.port
         used = self._idle.pop(place, None)
-        if used is not None:
+        if used is not None and is_change:
+            used.close()
+        elif used is not None:
             try:
                 return self._exchange(exchange, used, method, body, headers or {})
             except ConnectionLost:  # servers may close idle connections
@@ -158,7 +164,10 @@ class HttpClient:
         is_reusable = False
         try:
             response, is_reusable = exchange.run(connection, method, body, headers)
-            return response if response.status < 300 else _without_login(response, headers.get("Authorization", ""))
+            return response if response.status < 300 else _without_login(response, exchange.login)
+        except KafkaError as e:
+            e.outcome_unknown = exchange.is_change and exchange.has_sent
+            raise
         finally:
             if is_reusable and not self._is_closed:
                 self._idle[exchange.parts.scheme, exchange.host, exchange.port] = connection
@@ -251,11 +260,26 @@ class HttpClient:
 
 
 class _Exchange:
-    def __init__(self, clock: Clock, limits: HttpLimits, timer: Timer, parts: SplitResult, setting: str) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        limits: HttpLimits,
+        timer: Timer,
+        parts: SplitResult,
+        setting: str,
+        *,
+        login: str,
+        is_change: bool,
+    ) -> None:
         self.timer = timer
         self.parts = parts
         self.host = parts.hostname or ""
         self.port = parts.port or _PORTS[parts.scheme]
+        self.login = login
+        """Value of the header Authorization, or ""."""
+        self.is_change = is_change
+        self.has_sent = False
+        """True after the first byte of the request."""
         self.has_response_begun = False
         """True after the first byte of the response."""
         self.unreachable_hint = f"check {setting} and that the server runs"
@@ -277,6 +301,7 @@ class _Exchange:
             while left:
                 _set_timeout(connection, limit)
                 left = left[connection.send(left) :]
+                self.has_sent = True
             reading = _Reading(connection, limit, self._limits.response_bytes + _OVERHEAD_BYTES, self._on_received)
             response = http.client.HTTPResponse(reading, method=method)  # type: ignore[arg-type]  # reads from makefile() alone
             with response:  # Python 3.14 reports responses that are left to the garbage collector
@@ -294,7 +319,7 @@ class _Exchange:
         except http.client.RemoteDisconnected:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         except (http.client.HTTPException, ValueError) as e:
-            what = one_line(str(e) or type(e).__name__)[:80]
+            what = one_line(without_login(str(e), self.login) or type(e).__name__)[:80]
             raise self.located("ready", "", WrongPeerError(f"the server is not an HTTP server ({what})")) from None
         except OSError:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
@@ -412,16 +437,20 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
         raise ConfigError(f"{setting}: cannot send credentials to {host} over plain HTTP: {ways}", key=setting)
 
 
-def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
-    """Mask the login in an error response, because some servers repeat it."""
+def without_login(text: str, authorization: str) -> str:
+    """Mask the login of a header Authorization in a text of the server, because some servers repeat it."""
     scheme, _, given = authorization.partition(" ")
     secrets = [given or scheme]  # AWS's containers have tokens without a scheme
     if scheme == "Basic":
         user_info = b64decode(given).decode("utf-8", "surrogateescape")
         secrets += [user_info, user_info.partition(":")[2]]
-    text = without_secrets(response.body[:MOST_ERROR_BYTES].decode("utf-8", "surrogateescape"), secrets)
+    return without_secrets(text, secrets)
+
+
+def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:
+    text = without_login(response.body[:MOST_ERROR_BYTES].decode("utf-8", "surrogateescape"), authorization)
     body = text.encode("utf-8", "surrogateescape")
-    return response._replace(body=body, reason=without_secrets(response.reason, secrets))
+    return response._replace(body=body, reason=without_login(response.reason, authorization))
 
 
 def _set_timeout(connection: Connection, timer: Timer) -> None:

@@ -100,6 +100,8 @@ class SchemaRegistry:
         self._servers = [_server_of(url, config) for url in config.schema_registry_url]
         self._renewal: Renewal[AccessToken] | None = None
         """Token of the token endpoint, after the first request."""
+        self._login = ""
+        """Header Authorization of the last request."""
 
     @property
     def url(self) -> str:
@@ -154,20 +156,21 @@ class SchemaRegistry:
 
         Raises: IncompatibleSchemaError: the compatibility level of the subject forbids it.
         """
-        return _number(self._call("POST", f"/subjects/{_quoted(subject)}/versions", _body_of(schema)), "id")
+        place = f"/subjects/{_quoted(subject)}/versions"
+        return _number(self._call("POST", place, _body_of(schema), is_change=True), "id")
 
     def check(self, subject: str, schema: Schema, version: int | str = LATEST) -> tuple[bool, tuple[str, ...]]:
         """Return whether a schema is compatible with a version of a subject, and the incompatibilities."""
         place = f"/compatibility/subjects/{_quoted(subject)}/versions/{version}?verbose=true"
         found = self._call("POST", place, _body_of(schema))
         messages = found.get("messages") if isinstance(found, dict) else None
-        texts = tuple(str(each) for each in messages) if isinstance(messages, list) else ()
+        texts = tuple(self._masked(str(each)) for each in messages) if isinstance(messages, list) else ()
         return _field(found, "is_compatible", bool), texts
 
     def delete(self, subject: str, version: int | str | None = None, *, permanent: bool = False) -> list[int]:
         """Delete a subject or one version, softly or permanently. Return the deleted versions."""
         place = f"/subjects/{_quoted(subject)}" + ("" if version is None else f"/versions/{version}")
-        found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None)
+        found = self._call("DELETE", place + ("?permanent=true" if permanent else ""), None, is_change=True)
         return [found] if isinstance(found, int) else _list_of(found, int)
 
     def compatibility(self, subject: str | None = None) -> str:
@@ -178,23 +181,26 @@ class SchemaRegistry:
 
     def set_compatibility(self, level: str, subject: str | None = None) -> None:
         """Set the compatibility level of a subject, or the global level."""
-        self._call("PUT", "/config" if subject is None else f"/config/{_quoted(subject)}", {"compatibility": level})
+        place = "/config" if subject is None else f"/config/{_quoted(subject)}"
+        self._call("PUT", place, {"compatibility": level}, is_change=True)
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _get(self, place: str) -> Any:
         return self._call("GET", place, None)
 
-    def _call(self, method: str, place: str, body: Mapping[str, object] | None) -> Any:
+    def _call(self, method: str, place: str, body: Mapping[str, object] | None, *, is_change: bool = False) -> Any:
         timer = self._shared or self._timer()
         failed: KafkaError | None = None
         for server in list(self._servers):
             try:
-                response = self._ask(server, method, place, body, timer)
+                response = self._ask(server, _Query(method, place, body, is_change), timer)
             except (TransportError, RequestTimeout) as e:
+                if e.outcome_unknown:  # the next server would report the state after the change
+                    raise
                 failed = e
                 continue
-            if response.status >= 500 and server is not self._servers[-1]:
+            if response.status >= 500 and method != "DELETE" and server is not self._servers[-1]:
                 failed = _refusal(response, server.url, place)
                 continue
             if server is not self._servers[0]:  # the next call starts with this server
@@ -204,27 +210,36 @@ class SchemaRegistry:
         assert failed is not None
         raise failed
 
-    def _ask(
-        self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
-    ) -> "HttpResponse":
+    def _ask(self, server: "_Server", query: "_Query", timer: Timer) -> "HttpResponse":
         used = self._renewal
-        response = self._ask_once(server, method, place, body, timer)
+        response = self._ask_once(server, query, timer)
         if response.status == 401 and used is not None:  # a token of an earlier request, no longer accepted
             self._renewal = None
-            return self._ask_once(server, method, place, body, timer)
+            return self._ask_once(server, query, timer)
         return response
 
-    def _ask_once(
-        self, server: "_Server", method: str, place: str, body: Mapping[str, object] | None, timer: Timer
-    ) -> "HttpResponse":
+    def _ask_once(self, server: "_Server", query: "_Query", timer: Timer) -> "HttpResponse":
         headers = {"Accept": f"{CONTENT_TYPE}, application/json", **server.headers, **self._bearer(timer)}
+        self._login = headers.get("Authorization", "")
         content = None
-        if body is not None:
+        if query.body is not None:
             headers["Content-Type"] = CONTENT_TYPE
-            content = json.dumps(body).encode()
-        url, setting = server.url + place, RegistryConfig.schema_registry_url.name
-        plain = self._plain_login()
-        return self._http.request(method, url, timer, setting=setting, body=content, headers=headers, plain_login=plain)
+            content = json.dumps(query.body).encode()
+        return self._http.request(
+            query.method,
+            server.url + query.place,
+            timer,
+            setting=RegistryConfig.schema_registry_url.name,
+            body=content,
+            headers=headers,
+            plain_login=self._plain_login(),
+            is_change=query.is_change,
+        )
+
+    def _masked(self, text: str) -> str:
+        from kctl.client.http import without_login  # deferred import: loads TLS, unused without a registry
+
+        return without_login(text, self._login)
 
     def _plain_login(self) -> "PlainLogin":
         from kctl.client.http import PlainLogin  # deferred import: loads TLS, unused without a registry
@@ -281,6 +296,13 @@ class SchemaRegistry:
         wanted = ClientCredentials(url, client_id, client_secret, scope, plain_login=self._plain_login())
         setting = RegistryConfig.schema_registry_bearer_auth_issuer_endpoint_url.name
         return fetch_token(self._http, wanted, timer, setting=setting)
+
+
+class _Query(NamedTuple):
+    method: str
+    place: str
+    body: Mapping[str, object] | None
+    is_change: bool
 
 
 class _Server(NamedTuple):

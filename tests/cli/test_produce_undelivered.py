@@ -210,10 +210,13 @@ def test_whoever_follows_the_account_loses_no_line_of_a_pipe(
     assert kept + lines[int(found[1]) :] == lines
 
 
-def test_without_a_file_for_them_no_more_is_read_once_records_fail() -> None:
+@pytest.mark.parametrize("options", [(), ("--undelivered", "/dev/full")])
+def test_without_a_file_for_them_no_more_is_read_once_records_fail(options: tuple[str, ...]) -> None:
     with (
         Sandbox(nodes=1, topics={"t": 1}).serve() as served,
-        running("produce", "t", "-b", served.bootstrap, "--api-timeout", "1s", "--close-timeout", "1s") as process,
+        running(
+            "produce", "t", "-b", served.bootstrap, "--api-timeout", "1s", "--close-timeout", "1s", *options
+        ) as process,
     ):
         _feed(process, b"one\n")
         assert kctl("consume", "t", "-b", served.bootstrap, "-n", "1").stdout == b"one\n"

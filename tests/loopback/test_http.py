@@ -182,6 +182,43 @@ def test_connection_is_used_again_and_replaced_where_the_server_closed_it() -> N
     assert len(requests) == 3
 
 
+def test_change_whose_response_is_lost_is_sent_once_and_its_outcome_is_unknown() -> None:
+    with server(OK, lambda _connection: None, OK) as (port, requests):
+        http = client()
+        assert ask(http, port) == b"ok"
+        with pytest.raises(ConnectionLost) as lost:
+            http.request("DELETE", f"http://127.0.0.1:{port}/a", Timer(CLOCK, 5000), setting="a.url", is_change=True)
+        http.close()
+    assert (lost.value.outcome_unknown, len(requests)) == (True, 2)
+
+
+def test_change_does_not_use_a_connection_that_the_server_may_have_closed() -> None:
+    def answer_and_close(connection: socket.socket) -> None:
+        connection.sendall(OK)
+
+    with server(answer_and_close, OK) as (port, _):
+        http, url = client(), f"http://127.0.0.1:{port}/a"
+        assert ask(http, port) == b"ok"
+        assert http.request("DELETE", url, Timer(CLOCK, 5000), setting="a.url", is_change=True).body == b"ok"
+        http.close()
+
+
+def test_change_that_was_not_sent_was_not_made() -> None:
+    with refused() as place, pytest.raises(ConnectionRefused) as caught:
+        client().request("DELETE", f"http://{place}/a", Timer(CLOCK, 5000), setting="a.url", is_change=True)
+    assert not caught.value.outcome_unknown
+
+
+def test_status_line_that_repeats_the_login_is_shown_without_it() -> None:
+    login = "Basic " + b64encode(b"me:canary-1").decode()
+    with server(b"Authorization " + login.encode() + b" me:canary-1\r\n\r\n") as (port, _):
+        url, headers = f"http://127.0.0.1:{port}/", {"Authorization": login}
+        with pytest.raises(WrongPeerError) as wrong:
+            client().request("GET", url, Timer(CLOCK, 5000), setting="a.url", headers=headers)
+    assert "***" in str(wrong.value)
+    assert not any(secret in str(wrong.value) for secret in ("canary-1", login.removeprefix("Basic ")))
+
+
 def test_connection_of_a_request_that_outlives_close_is_closed() -> None:
     ends: list[bytes] = []
     http = client()

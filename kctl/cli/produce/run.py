@@ -232,7 +232,11 @@ class _Producing:
 
     def _stops(self) -> bool:
         """Return whether to stop reading, because delivery is hopeless and no file keeps failed records."""
-        return self._undelivered is None and self._outcomes.is_hopeless
+        file = self._undelivered
+        if file is None or not self._outcomes.is_hopeless:
+            return self._outcomes.is_hopeless
+        self._report_failed()
+        return bool(file.error)
 
     def _keep_memory(self) -> None:
         if self._keeps_memory or self._inputs.progress.read_bytes < BULK_BYTES:

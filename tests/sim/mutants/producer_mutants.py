@@ -235,7 +235,7 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "produce reads on when records fail",
         "kctl/cli/produce/run.py",
-        "return self._undelivered is None and self._outcomes.is_hopeless",
-        "return False",
+        "            return self._outcomes.is_hopeless\n",
+        "            return False\n",
     ),
 )

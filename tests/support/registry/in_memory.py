@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
-from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.errors import ApiTimeout, ConnectionLost, KafkaError
 from kctl.client.http import NO_PLAIN_LOGIN, HttpResponse, PlainLogin
 from kctl.serdes.registry import SchemaRegistry
 from kctl.serdes.schema_store import SchemaStore
@@ -38,8 +38,9 @@ class InMemoryHttp:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         plain_login: PlainLogin = NO_PLAIN_LOGIN,
+        is_change: bool = False,
     ) -> HttpResponse:
-        """As HttpClient.request; every login is allowed."""
+        """As HttpClient.request; every login is allowed. A change that gets a ConnectionLost was sent."""
         host, _, path = url.removeprefix("http://").partition("/")
         self.asked.append(f"{method} {host} /{path}")
         self.on_request()
@@ -49,6 +50,7 @@ class InMemoryHttp:
         self.headers, self.setting = headers or {}, setting
         failure = self.failures.get(host)
         if isinstance(failure, KafkaError):
+            failure.outcome_unknown = is_change and isinstance(failure, ConnectionLost)
             raise failure
         if failure is not None:
             return failure

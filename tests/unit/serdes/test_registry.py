@@ -8,7 +8,7 @@ import pytest
 
 from kctl.client.clock import ManualClock, Timer
 from kctl.client.config import RegistryConfig
-from kctl.client.errors import ConfigError, ConnectionRefused, KafkaError, WrongPeerError
+from kctl.client.errors import ConfigError, ConnectionLost, ConnectionRefused, KafkaError, WrongPeerError
 from kctl.client.http import HttpResponse
 from kctl.serdes.errors import (
     IncompatibleSchemaError,
@@ -160,6 +160,37 @@ def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemory
     with pytest.raises(ConnectionRefused):
         registry.versions("s")
     assert http.setting == "schema.registry.url"
+
+
+@pytest.mark.parametrize("change", ["register", "delete", "set_compatibility"])
+def test_change_without_a_response_is_unknown_and_does_not_go_to_the_next_url(http: InMemoryHttp, change: str) -> None:
+    registry = registry_of(http, ManualClock(), schema_registry_url="http://one,http://two")
+    http.failures["one"] = ConnectionLost("the server closed the connection")
+    calls = {
+        "register": lambda: registry.register("s", INT),
+        "delete": lambda: registry.delete("s"),
+        "set_compatibility": lambda: registry.set_compatibility("FULL"),
+    }
+    with pytest.raises(ConnectionLost) as lost:
+        calls[change]()
+    assert (lost.value.outcome_unknown, len(http.asked)) == (True, 1)
+    http.asked.clear()
+    assert registry.compatibility() == "BACKWARD", "a request that changes nothing goes to the next URL"
+    assert len(http.asked) == 2
+
+
+def test_delete_that_a_server_fails_does_not_go_to_the_next_url(http: InMemoryHttp) -> None:
+    registry = registry_of(http, ManualClock(), schema_registry_url="http://one,http://two")
+    http.failures["one"] = HttpResponse(500, "Internal", {}, b"")
+    with pytest.raises(RegistryError, match="HTTP 500"):
+        registry.delete("s")
+
+
+def test_messages_of_a_check_do_not_repeat_the_login() -> None:
+    http = InMemoryHttp({"one": FakeRegistry()})
+    registry = registry_of(http, ManualClock(), bearer_auth_token="canary-1")
+    http.failures["one"] = HttpResponse(200, "OK", {}, b'{"is_compatible":false,"messages":["you are canary-1"]}')
+    assert registry.check("s", INT) == (False, ("you are ***",))
 
 
 @pytest.mark.parametrize(
