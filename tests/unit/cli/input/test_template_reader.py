@@ -159,7 +159,12 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
     [
         ("%k:%v\\n", b"a:1\nbcd", "the input ends inside %k, before ':'", 4),
         ("%V{big32}%v", b"\0\0\0\1a\0\0\0\5abc", "the input ends inside %v, which needs 5 bytes", 9),
-        ("%V{big32}%v", b"\0\0\0\1a\xff\xff\xff\xff", "%V is 4294967295, use 0 to 1000 (max.request.size)", 9),
+        (
+            "%V{big32}%v",
+            b"\0\0\0\1a\xff\xff\xff\xff",
+            "invalid length %V of %v: 4294967295 is not between 0 and 1000 (max.request.size)",
+            9,
+        ),
         ("%V %v", b"1 a-1 b", "%V is -1, use", 6),
         ("%V{big32}%v", b"\0\0\0\1a\0\0", "ends inside %V, which needs 4 bytes", 5),
         ("%v{hex}\\n", b"00\nzz\n", "%v is not valid hex", 3),
@@ -167,7 +172,7 @@ def test_templates_that_cannot_be_read_back(template: str, words: str, caret: in
         ("%p %v\\n", b"0 a\nx b\n", "expected a number for %p", 4),
         ("%p{hex8}%v", b"zz", "expected 2 hexadecimal digits", 0),
         ("%p{bool}%v", b"maybe", "expected true or false", 0),
-        ("%p %v\\n", b"0 a\n2147483648 b\n", "use 0 to 2147483647", None),
+        ("%p %v\\n", b"0 a\n2147483648 b\n", "invalid value of %p: 2147483648 is not between 0 and 2147483647", None),
         ("%d %v\\n", b"99999999999999999999 b\n", "use -9223372036854775808 to", None),
         ("%p|%v", b"1" * 50 + b"|", "expected a number for %p", 0),
         ("<%v>", b"<a>x", "expected '<' here", 3),
