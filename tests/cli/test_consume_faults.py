@@ -103,4 +103,4 @@ def test_a_static_member_that_was_killed_comes_back_when_its_session_ends() -> N
             "consume", "t", "-b", served.bootstrap, *member, "--idle-timeout", "10s", "-n", "1", shows_waits=True
         )
     assert (ended.code, ended.stdout.splitlines()[:1]) in ((0, [b"one"]), (0, [b"two"]))
-    assert "kctl consume: waiting: group.instance.id=x is in use" in ended.stderr
+    assert "kctl consume: waiting: another member uses group.instance.id=x" in ended.stderr

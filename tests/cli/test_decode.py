@@ -214,7 +214,7 @@ def test_decoded_records_without_encode_are_refused(scene: Scene) -> None:
     scene.fill(scene.good(1))
     sent = scene.produce("copy", "-i", "jsonl", stdin=scene.consume("--decode", "auto", "--output", "jsonl").stdout)
     assert sent.code == ExitCode.DATA
-    assert "by --encode value=auto" in sent.stderr
+    assert "add --encode value=auto" in sent.stderr
 
 
 @pytest.mark.parametrize("target", ["topic", "id:{id}", "{topic}-value@1", "record:Order"])

@@ -168,7 +168,7 @@ def test_an_instance_id_that_is_not_released_is_waited_for_until_the_api_timeout
     assert run.reading._poll(0) is None
     words = run.reading._words()
     assert words.is_fault
-    assert "group.instance.id=i is in use" in words.text
+    assert "another member uses group.instance.id=i until" in words.text
     run.clock.advance(CONFIG.default_api_timeout_ms - 1)
     assert run.reading._poll(0) is None
     run.clock.advance(1)
