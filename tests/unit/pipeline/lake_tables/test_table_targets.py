@@ -450,7 +450,7 @@ def test_field_that_is_new_becomes_a_column(location: Location) -> None:
 
 def test_table_with_decoded_columns_takes_no_bytes_and_the_other_way_round(location: Location) -> None:
     decoding(location)
-    with pytest.raises(FolderError, match="value is a struct, not binary"):
+    with pytest.raises(FolderError, match="value has type struct, not binary"):
         open_target(location, {}).fit({})
 
 
