@@ -301,7 +301,7 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}", key=name) from None
     if parts.query or parts.fragment:
-        raise ConfigError(f"{name}: a URL with ? or # is not supported", key=name)
+        raise ConfigError(f"{name}: the URL must not contain ? or #", key=name)
     user_info = config.schema_registry_basic_auth_user_info
     if parts.username is not None:
         user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -372,7 +372,7 @@ def _number(found: object, name: str) -> int:
 
 def _list_of(found: object, kind: type[T]) -> list[T]:
     if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
-        raise WrongPeerError("the response from the schema registry is not a list of the expected values")
+        raise WrongPeerError("the response from the schema registry is not a valid list")
     return found
 
 
