@@ -105,7 +105,7 @@ def _only_header(records: bytes) -> BatchHeader:
     size = header.length + LENGTH_STARTS_AT
     if header.magic != 2:
         raise BatchRefused(
-            ErrorCode.INVALID_RECORD, f"the batch has magic {header.magic}, but this version of Produce needs 2"
+            ErrorCode.INVALID_RECORD, f"the batch has magic {header.magic}, but this version of Produce needs magic 2"
         )
     if not HEADER_BYTES <= size <= len(records):
         raise BatchRefused(

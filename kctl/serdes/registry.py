@@ -274,7 +274,7 @@ class SchemaRegistry:
         if url is None or client_id is None or client_secret is None:
             raise ConfigError(
                 "bearer.auth.credentials.source=OAUTHBEARER needs bearer.auth.issuer.endpoint.url, "
-                "bearer.auth.client.id and bearer.auth.client.secret",
+                "bearer.auth.client.id, and bearer.auth.client.secret",
                 key=RegistryConfig.schema_registry_bearer_auth_credentials_source.name,
             )
         scope = config.schema_registry_bearer_auth_scope

@@ -350,7 +350,9 @@ class ExportFolder:
             raise self._taken() from None
 
     def _taken(self) -> FolderError:
-        return FolderError(f"another export has taken over {self.path}", "run only one export at a time to a directory")
+        return FolderError(
+            f"another export started in {self.path} during this run", "run only one export at a time to a directory"
+        )
 
 
 def _check_makeable(path: Path) -> None:

@@ -73,7 +73,7 @@ OPTIONS: Final = (
         _DIFFERENT,
         "same as apiTimeout, but in milliseconds. Like apiTimeout, the option also limits the time for planning",
     ),
-    OptionRow("fetchOffset.numRetries", "read", _NO_EFFECT, "kctl retries offset requests until apiTimeout"),
+    OptionRow("fetchOffset.numRetries", "read", _NO_EFFECT, "kctl retries offset requests until apiTimeout expires"),
     OptionRow(
         "fetchOffset.retryIntervalMs",
         "read",

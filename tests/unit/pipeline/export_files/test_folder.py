@@ -116,9 +116,9 @@ def test_nothing_of_an_earlier_run_comes_in_once_another_has_the_folder(tmp_path
     second = taken(tmp_path / "x", "second")
     with pytest.raises(FileNotFoundError):
         draft.rename(tmp_path / "x" / "t" / "late.parquet")
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         first.commit_round([round_folder], SETTINGS, ranges)
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         first.begin_round(1)
     assert read_manifests(tmp_path / "x") == []
     second.commit_round([second.begin_round(0)], SETTINGS, [written(second, 0, 12)])
@@ -156,7 +156,7 @@ def test_run_that_has_lost_the_folder_removes_nothing_of_the_run_that_has_it(
         settle(folder, manifests)
 
     monkeypatch.setattr(ExportFolder, "_settle_files", settle_late)
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         slow.claim("slow", SETTINGS)
     assert names(tmp_path) == [".t-0-0-10.parquet"]
 
@@ -175,7 +175,7 @@ def test_a_manifest_is_never_written_over(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
     other = folder.path / MANIFESTS / "00000001.json"
     other.write_text("theirs")
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     assert other.read_text() == "theirs"
 

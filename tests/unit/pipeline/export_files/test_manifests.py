@@ -224,7 +224,7 @@ def test_a_run_that_has_lost_the_folder_merges_nothing(tmp_path: Path, by_fours:
     first._files = list_manifests(first.path).files
     first._files.append(first._files[-1])
     before = names(first.path)
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         first._merge()
     assert names(first.path) == before
     add(second, 4)

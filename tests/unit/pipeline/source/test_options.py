@@ -147,7 +147,7 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("fetchOffset.numRetries", "kctl retries offset requests until apiTimeout"),
+        ("fetchOffset.numRetries", "kctl retries offset requests until apiTimeout expires"),
         ("groupIdPrefix", "kctl does not use a consumer group to read"),
         ("kafka.group.id", "kctl does not use a consumer group to read"),
         ("kafka.metric.reporters", "the property configures metrics of Java clients"),
