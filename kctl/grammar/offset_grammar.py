@@ -139,8 +139,10 @@ class _Parser:
         if match is not None:
             anchor = _WORDS[match[1].lower()]
             if (anchor, match[2]) in ((Anchor.START, "-"), (Anchor.END, "+")):
-                beyond = "before the first record" if anchor is Anchor.START else "after the last record"
-                raise self._error(f"{match[0]} is {beyond}", match.start(2))
+                problem = f"{match[0]} is after the last record"
+                if anchor is Anchor.START:
+                    problem = f"{match[0]} is before the first record"
+                raise self._error(problem, match.start(2))
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
         if self._is_at("-"):

@@ -267,7 +267,7 @@ def plan_ranges(
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             if starts[tp] > ends[tp]:
-                text = f"invalid {start.option} '{starts[tp]}' for {tp}: the start is after {end.option} ({ends[tp]})"
+                text = f"invalid {start.option} '{starts[tp]}' for {tp}: use an offset up to {end.option} ({ends[tp]})"
                 raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
     whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids[tp.topic], latest[tp]) for tp in partitions]

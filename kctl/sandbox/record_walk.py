@@ -38,7 +38,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         if at >= len(data):
-            raise _Damaged(f"a varint has no end before byte {at}, where the data ends")
+            raise _Damaged(f"a varint is cut off at byte {at}, the end of the data")
         if shift > 63:
             raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"the varint before byte {at} is too long")
         byte = data[at]

@@ -71,7 +71,7 @@ OPTIONS: Final = (
         "kafkaConsumer.pollTimeoutMs",
         "read",
         _DIFFERENT,
-        "same as apiTimeout, but in milliseconds. Like apiTimeout, the option also limits the time for planning",
+        "same as apiTimeout, but in milliseconds. In kctl, this timeout also applies to planning",
     ),
     OptionRow("fetchOffset.numRetries", "read", _NO_EFFECT, "kctl retries offset requests until apiTimeout expires"),
     OptionRow(
@@ -102,7 +102,7 @@ OPTIONS: Final = (
         "kafka.interceptor.classes",
         "read",
         _REFUSED,
-        "kctl does not run Java classes. To change records, use the query",
+        "kctl does not run Java classes. Transform records in the query instead",
     ),
     OptionRow("apiTimeout", "read", _OURS, "same as --api-timeout of kctl"),
     OptionRow("requestTimeout", "read", _OURS, "same as --request-timeout of kctl"),

@@ -315,8 +315,8 @@ def _positions(
     named: Any, option: str, options: _Options, special: tuple[int, ...]
 ) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
-        meanings = {LATEST: ", -1 for latest", EARLIEST: ", -2 for earliest"}
-        others = "".join(meanings[position] for position in special)
+        meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
+        others = "".join(f", {meanings[position]}" for position in special)
         text = shown(options.text(option) or "")
         return ConfigError(
             f'invalid option {option} {text}: use JSON such as {{"topic":{{"0":23}}}}, with offsets of 0 or '
