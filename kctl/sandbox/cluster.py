@@ -254,8 +254,8 @@ class Cluster:
             if not replicas or len(replicas) != len(assignment[0]) or len(set(replicas)) < len(replicas) or wrong:
                 shown = [list(one) for one in assignment]
                 text = (
-                    f"invalid replicas {shown}: use the same number of replicas for each partition, each on a different "
-                    f"broker of {list(self.nodes)}"
+                    f"invalid replicas {shown}: use the same number of replicas for each partition, each on a "
+                    f"different broker of {list(self.nodes)}"
                 )
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 
