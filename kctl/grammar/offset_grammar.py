@@ -45,7 +45,7 @@ _NOW = rf"(?i:now{_BOUND_END})"
 _END_WORD = rf"(?i:(?:end|latest|newest){_BOUND_END})"
 _DURATION = rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
 _AGO = rf"(-)(?=[0-9.]*[A-Za-z])([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
-_TIMES = "use ms (13 digits), s (10 digits), a date, an RFC 3339 time, now, or -1h"
+_TIMES = "use milliseconds (13 digits), seconds (10 digits), a date, an RFC 3339 time, now, or -1h"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = datetime.resolution * 1000
 
@@ -111,7 +111,7 @@ class _Parser:
         while True:
             match = self._take(_SPAN)
             if match is None:
-                raise self._error("use partitions before '=', such as 0, 0,2, or 2-4")
+                raise self._error("add partitions before '=', such as '0', '0,2', or '2-4'")
             first, last = int(match[1]), int(match[2] or match[1])
             if last < first or last - first >= MOST_PARTITIONS:
                 raise self._error(f"{match[0]} is not a valid range of partitions", match.start())
@@ -120,7 +120,7 @@ class _Parser:
                 self._at += 1
                 return tuple(spans)
             if not self._is_at(","):
-                raise self._error("use partitions before '=', such as 0, 0,2, or 2-4")
+                raise self._error("add partitions before '=', such as '0', '0,2', or '2-4'")
             self._at += 1
 
     # --- bounds -------------------------------------------------------------------------------------------------------
@@ -139,8 +139,10 @@ class _Parser:
         if match is not None:
             anchor = _WORDS[match[1].lower()]
             if (anchor, match[2]) in ((Anchor.START, "-"), (Anchor.END, "+")):
-                beyond = "before the first" if anchor is Anchor.START else "after the last"
-                raise self._error(f"{match[0]} is {beyond} record", match.start(2))
+                problem = f"{match[0]} is after the last record"
+                if anchor is Anchor.START:
+                    problem = f"{match[0]} is before the first record"
+                raise self._error(problem, match.start(2))
             shift = self._number(match[3] or "0", match.start(3))
             return Relative(anchor, -shift if match[2] == "-" else shift)
         if self._is_at("-"):

@@ -69,8 +69,9 @@ def parse_rate(text: str) -> float:
     """
     match = re.fullmatch(_RATE, text.strip())
     if match is None:
-        hint = f" ({text}/s for records per second)" if text.strip().isdecimal() else ""
-        raise ValueError(f"{text!r} is not a rate: use a form such as 500/s, 2.5/s, or 30/m{hint}")
+        if text.strip().isdecimal():
+            raise ValueError(f"{text!r} has no unit: use {text.strip()}/s for records per second")
+        raise ValueError(f"{text!r} is not a rate: use a form such as 500/s, 2.5/s, or 30/m")
     rate = float(match[1]) * 1000 / _PERIODS_MS[match[2]]
     if not rate:
         raise ValueError(f"{text!r} must be greater than 0")

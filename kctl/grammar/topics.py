@@ -76,7 +76,7 @@ def parse_partitions(texts: Iterable[str]) -> list[int]:
     for part in (part.strip() for text in texts for part in text.split(",")):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ValueError(f"{part!r} is not a partition: use 0, 0,2, or 2-4")
+            raise ValueError(f"{part!r} is not a partition: use a form such as '0', '0,2', or '2-4'")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first >= MOST_PARTITIONS:
             raise ValueError(f"{part!r} is not a valid range of partitions")

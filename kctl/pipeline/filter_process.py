@@ -85,8 +85,10 @@ class FilterProcess:
         if code != -signal.SIGALRM:
             return RecordDataError(f"cannot evaluate {name}: its process exited with code {code}")
         topic, partition, offset = (row.column(each)[0].as_py() for each in ("topic", "partition", "offset"))
-        within = f"it did not finish within {duration_text(self._timeout_ms)} (--api-timeout)"
-        return FilterTimeoutError(f"cannot evaluate {name} on {topic}-{partition} offset {offset}: {within}")
+        timeout = duration_text(self._timeout_ms)
+        return FilterTimeoutError(
+            f"cannot evaluate {name} on {topic}-{partition} offset {offset} within {timeout} (--api-timeout)"
+        )
 
 
 def run() -> None:

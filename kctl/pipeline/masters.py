@@ -42,7 +42,7 @@ def check_master(options: SessionOptions) -> None:
         python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
         if python and shutil.which(python) is None:
             raise SparkSetUpError(
-                f"cannot find the Python for tasks: {python}", "set its path with: --worker-python PATH"
+                f"cannot find the Python interpreter for tasks: {python}", "set its path with: --worker-python PATH"
             )
     elif options.master == "yarn":
         _check_yarn(_configured(options.properties))
@@ -75,7 +75,7 @@ def _check_yarn(properties: Mapping[str, str]) -> None:
         raise SparkSetUpError(f"HADOOP_CONF_DIR is not set: Spark needs {YARN_SITE} to find YARN", hint)
     if not any(Path(folder, YARN_SITE).is_file() for folder in given.values()):
         name, folder = next(iter(given.items()))
-        raise SparkSetUpError(f"the directory of {name}={folder} has no {YARN_SITE}", hint)
+        raise SparkSetUpError(f"no {YARN_SITE} found in the directory of {name}={folder}", hint)
 
 
 def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:

@@ -95,10 +95,10 @@ class RangeBound(NamedTuple):
         missing = [tp for tp in partitions if tp not in named]
         surplus = sorted(set(named) - set(partitions))
         if missing or surplus:
-            what = f"lacks {listed(missing)}" if missing else f"has {listed(surplus)}, which the query does not read"
-            raise ConfigError(
-                f"option {self.option} {what}: set an offset for each partition that the query reads", key=self.option
-            )
+            problem = f"option {self.option} does not list {listed(missing)}"
+            if not missing:
+                problem = f"option {self.option} lists partitions that the query does not read ({listed(surplus)})"
+            raise ConfigError(f"{problem}: set an offset for each partition that the query reads", key=self.option)
         return {tp: named[tp] for tp in partitions}
 
 
@@ -166,7 +166,7 @@ class Planner:
             return found
         missing = sorted(set(selection.partitions) - set(found))
         if missing:
-            raise ConfigError(f"option assign has {listed(missing)}, which does not exist", key="assign")
+            raise ConfigError(f"option assign lists partitions that do not exist: {listed(missing)}", key="assign")
         return sorted(set(selection.partitions))
 
     def _topics(self, selection: Selection) -> list[str]:
@@ -196,7 +196,7 @@ class Planner:
         found = self._ask(positions)
         none = [tp for tp in positions if found[tp] < 0]
         if none and not place.latest_if_none:
-            text = f"{place.option}: no record found at or after this time in {listed(none)}"
+            text = f"no record found in {listed(none)} at or after the time that {place.option} sets"
             raise ConfigError(text, key=place.option)
         return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in positions}
 
@@ -267,7 +267,7 @@ def plan_ranges(
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             if starts[tp] > ends[tp]:
-                text = f"{start.option} of {tp} is {starts[tp]}, which is after {end.option} ({ends[tp]})"
+                text = f"invalid {start.option} '{starts[tp]}' for {tp}: use an offset up to {end.option} ({ends[tp]})"
                 raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
     whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids[tp.topic], latest[tp]) for tp in partitions]
@@ -281,8 +281,10 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
     if first <= offset <= end:
         return offset
     if strict:
-        has = f"has offsets {first} to {end - 1}" if first < end else f"is empty, and its next offset is {end}"
-        text = f"{option}: {tp} {has}, not {offset}. To read the remaining records, set failOnDataLoss=false"
+        found = f"the partition is empty, and its next offset is {end}"
+        if first < end:
+            found = f"the partition has offsets {first} to {end - 1}"
+        text = f"invalid {option} '{offset}' for {tp}: {found}. To read the remaining records, set failOnDataLoss=false"
         raise InvalidOffsetError(text, partitions=(tp,))
     return min(max(first, offset), end)
 

@@ -106,11 +106,11 @@ def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.Record
 
 def _with_topics(batch: pa.RecordBatch) -> pa.RecordBatch:
     if "topic" not in batch.schema.names:
-        raise ConfigError("the rows have no topic: set the option topic, or add a column topic", key="topic")
+        raise ConfigError("the rows have no topic: set the option 'topic', or add a column named 'topic'", key="topic")
     column = batch.column("topic")
     _expect(column.type, "topic", "string", pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
     if column.null_count:
-        raise ConfigError(f"the column topic must not be null. Rows without a topic: {column.null_count}", key="topic")
+        raise ConfigError(f"column 'topic' must not be null. Rows without a topic: {column.null_count}", key="topic")
     return batch
 
 
@@ -149,7 +149,7 @@ def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
     try:
         times = column.cast(options=_TO_MS).cast(pa.int64())
     except pa.ArrowInvalid as error:
-        raise ConfigError(f"cannot convert the column timestamp to milliseconds: {error}", key="timestamp") from None
+        raise ConfigError(f"cannot convert column 'timestamp' to milliseconds: {error}", key="timestamp") from None
     found: list[int | None] = times.to_pylist()
     return found
 

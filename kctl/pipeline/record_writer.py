@@ -45,16 +45,17 @@ class PartialWriteError(UndeliveredError):
         self.delivered = result.delivered
         bad = [(tp, part) for tp, part in sorted(result.partitions.items()) if part.failed or part.unknown]
         said = [f"{tp.topic}{f'-{tp.partition}' if tp.partition >= 0 else ''}: {_fate(p)}" for tp, p in bad]
-        more = f"; and {len(said) - MOST_NAMED} more" if len(said) > MOST_NAMED else ""
+        if len(said) > MOST_NAMED:
+            said[MOST_NAMED:] = [f"and {len(said) - MOST_NAMED} more"]
         total = result.undelivered + result.delivered
-        text = f"{result.undelivered} of {total} rows not delivered: {'; '.join(said[:MOST_NAMED])}{more} [{cause}]"
+        text = f"{result.undelivered} of {total} rows not delivered: {'; '.join(said)} [{cause}]"
         if not result.undelivered:
             text = f"{total} row{'' if total == 1 else 's'} delivered, but the next row was rejected [{cause}]"
         self.args = (text,)
 
 
 def _fate(part: PartitionResult) -> str:
-    counts = [(part.failed, "not written"), (part.unknown, "without a response, may be written")]
+    counts = [(part.failed, "not written"), (part.unknown, "unacknowledged (possibly written)")]
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 

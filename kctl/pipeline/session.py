@@ -109,7 +109,7 @@ def session_over(spark: "SparkSession") -> Session:
     if not hasattr(spark, "_jsc") and not hasattr(spark, "_sc"):
         raise SparkSetUpError(
             "pipeline jobs do not support Spark Connect",
-            "use a classic Spark session, or read and write with the data source kctl",
+            "use a classic Spark session, or read and write with the kctl data source",
         )
     context = spark.sparkContext
     _refuse(dict(context.getConf().getAll()))
@@ -130,7 +130,7 @@ def check_installed() -> None:
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         where = f"JAVA_HOME={home} has no bin/java" if home else "JAVA_HOME is not set"
-        raise SparkMissingError(f"{JAVA_WANTED}: PATH has no java, and {where}", INSTALL_JAVA)
+        raise SparkMissingError(f"{JAVA_WANTED}: no java command in PATH, and {where}", INSTALL_JAVA)
 
 
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
@@ -209,7 +209,7 @@ class Gateway:
         except Exception as e:
             why = _why(e, log_path)
             if "UnsupportedClassVersionError" in why:
-                raise SparkMissingError(f"{JAVA_WANTED}: the installed Java is older", INSTALL_JAVA) from e
+                raise SparkMissingError(f"{JAVA_WANTED}: the installed Java version is too old", INSTALL_JAVA) from e
             raise SparkSetUpError(f"Spark did not start: {why}", f"read the log of Spark: {log_path}") from e
         finally:
             del os.environ["PYSPARK_PYTHON"]

@@ -89,7 +89,8 @@ def produced_batch(records: bytes | None) -> BatchHeader:
     header = _only_header(records)
     if crc32c(records, 0, CRC_STARTS_AT) != header.crc:
         raise BatchRefused(
-            ErrorCode.CORRUPT_MESSAGE, f"the CRC32C of the batch is not {header.crc:#010x}, the value in its header"
+            ErrorCode.CORRUPT_MESSAGE,
+            f"the CRC32C of the batch differs from {header.crc:#010x}, the value in the header",
         )
     _check_content(header)
     return header
@@ -104,7 +105,7 @@ def _only_header(records: bytes) -> BatchHeader:
     size = header.length + LENGTH_STARTS_AT
     if header.magic != 2:
         raise BatchRefused(
-            ErrorCode.INVALID_RECORD, f"the batch has magic {header.magic}, but this version of Produce needs 2"
+            ErrorCode.INVALID_RECORD, f"the batch has magic {header.magic}, but this version of Produce needs magic 2"
         )
     if not HEADER_BYTES <= size <= len(records):
         raise BatchRefused(
@@ -117,7 +118,7 @@ def _only_header(records: bytes) -> BatchHeader:
 
 def _check_content(header: BatchHeader) -> None:
     if header.records_count < 1 or header.last_offset_delta != header.records_count - 1:
-        text = f"the batch of {header.records_count} records has the last offset delta {header.last_offset_delta}"
+        text = f"the batch has {header.records_count} records, but its last offset delta is {header.last_offset_delta}"
         raise BatchRefused(ErrorCode.INVALID_RECORD, text)
     if header.attributes & 0x07 >= _CODECS:
         raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown compression codec {header.attributes & 0x07}")

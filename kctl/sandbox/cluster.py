@@ -208,7 +208,7 @@ class Cluster:
         if assignment is not None:
             self._check_assignment(assignment)
             if len(assignment) != count - had:
-                text = f"{count - had} new partitions have {len(assignment)} replica assignments"
+                text = f"the request has {count - had} new partitions, but {len(assignment)} replica assignments"
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         if validate_only:
             return
@@ -254,7 +254,8 @@ class Cluster:
             if not replicas or len(replicas) != len(assignment[0]) or len(set(replicas)) < len(replicas) or wrong:
                 shown = [list(one) for one in assignment]
                 text = (
-                    f"invalid replicas {shown}: use the same number of brokers of {list(self.nodes)} for all partitions"
+                    f"invalid replicas {shown}: use the same number of replicas for each partition, each on a "
+                    f"different broker of {list(self.nodes)}"
                 )
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 

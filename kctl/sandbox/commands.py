@@ -237,7 +237,9 @@ def _start_controllers(sandbox: Sandbox, _words: list[str]) -> None:
 
 
 COMMANDS: dict[str, Command] = {
-    "start": Command("NODE|all FAULT [MS]", "start a fault, for the fault delay with a delay of MS", _start),
+    "start": Command(
+        "NODE|all FAULT [MS]", "start a fault. The fault delay needs MS, the delay of each response", _start
+    ),
     "stop": Command("NODE|all FAULT", "stop a fault", _stop),
     "clear": Command("[NODE|all]", "stop all faults and cancel failures", _heal),
     "fail": Command("API CODE [TIMES] [NODE|all]", "fail the next requests with an error", _fail),
@@ -260,10 +262,10 @@ COMMANDS: dict[str, Command] = {
         "ID CODE|none", "fail requests for a transactional id with a coordinator error", _trouble_transaction
     ),
     "hold-markers": Command("ID", "hold back the markers of a transaction", _hold_markers),
-    "release-markers": Command("ID", "write the markers of a transaction that were held back", _release_markers),
+    "release-markers": Command("ID", "write the held-back markers of a transaction", _release_markers),
     "lose-markers": Command("ID", "lose the markers of the next transaction, which then hangs", _lose_markers),
     "hold-moves": Command("", "hold back reassignments", _hold_moves),
-    "release-moves": Command("", "complete the reassignments that were held back", _release_moves),
+    "release-moves": Command("", "complete the held-back reassignments", _release_moves),
     "expire-producers": Command("TOPIC PARTITION", "expire producers without an open transaction", _expire_producers),
     "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "throttle clients that exceed a rate", _limit),
     "forget-sessions": Command("NODE|all", "drop the fetch sessions, as after a broker restart", _forget_sessions),

@@ -75,7 +75,7 @@ class BrokerConnection:
         try:
             self._frames.extend(self._reader.feed(data))
         except RemoteProtocolError as error:
-            self._refuse(f"{error}, begins with {error.first_bytes[:16]!r}")
+            self._refuse(f"{error}. First bytes of the request: {error.first_bytes[:16]!r}")
             return
         self._count_unfinished(self._reader.pending_bytes)
         if self._listener.cluster.unfinished_bytes > MOST_UNFINISHED_BYTES:
@@ -131,7 +131,7 @@ class BrokerConnection:
             if self._identity.expects_handshake and not self._is_open_to_strangers(prefix):
                 return
             if self._identity.has_expired and prefix.api_key not in _OPEN_WHEN_EXPIRED:
-                self._refuse(f"{api_name(prefix.api_key)} after the end of the SASL session")
+                self._refuse(f"cannot process {api_name(prefix.api_key)}: the SASL session has expired")
                 return
             client_id, request = _read_request(handler, frame, prefix)
         except ProtocolError as error:
@@ -150,10 +150,10 @@ class BrokerConnection:
         """Return whether a request is allowed before authentication. Close the connection if it is not."""
         self._requests_before_login += 1
         if prefix.api_key not in _OPEN_TO_STRANGERS:
-            self._refuse(f"{api_name(prefix.api_key)} before authentication")
+            self._refuse(f"cannot process {api_name(prefix.api_key)} before authentication")
             return False
         if self._requests_before_login > MOST_REQUESTS_OF_STRANGERS:
-            self._refuse(f"more than {MOST_REQUESTS_OF_STRANGERS} requests before authentication")
+            self._refuse(f"the client sent more than {MOST_REQUESTS_OF_STRANGERS} requests before authentication")
             return False
         return True
 

@@ -94,7 +94,8 @@ class NodeFaults:
             ms: delay of each response for DELAY, otherwise 0.
         """
         if EFFECTS[fault].is_delay != (ms > 0):
-            raise ValueError(f"invalid ms={ms} for fault {fault.value}: use ms > 0 for delay only")
+            accepted = "1 or more" if EFFECTS[fault].is_delay else "0"
+            raise ValueError(f"invalid ms={ms} for fault {fault.value}: use {accepted}")
         self._active[fault] = ms
         self._changed()
 
@@ -116,7 +117,7 @@ class NodeFaults:
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
         if len(ordered) >= MAX_FAILURES or sum(left) + (trigger.left or 0) > MAX_FAILURES:
             raise ValueError(
-                f"invalid number of failures {trigger.left} after {sum(left)}: use 1 to {MAX_FAILURES} in total"
+                f"cannot add {trigger.left} failures to {sum(left)} earlier failures: the limit is {MAX_FAILURES}"
             )
         ordered.append(Failure(trigger, code))
 

@@ -56,13 +56,14 @@ class PartitionLog:
         assert records is not None
         if len(records) > self.settings.max_message_bytes:
             text = (
-                f"the batch of {len(records)} bytes is larger than the topic allows ({self.settings.max_message_bytes})"
+                f"the batch has {len(records)} bytes, more than max.message.bytes={self.settings.max_message_bytes} of "
+                f"the topic"
             )
             raise BatchRefused(ErrorCode.MESSAGE_TOO_LARGE, text)
         check_records(header, records, need_keys=self.settings.is_compacted)
         append_time_ms = wall_ms if self.settings.is_log_append_time else -1
         if append_time_ms < 0 and header.max_timestamp_ms > wall_ms + self.settings.timestamp_after_max_ms:
-            text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker's {wall_ms}"
+            text = f"timestamp {header.max_timestamp_ms} is too far ahead of the broker clock ({wall_ms})"
             raise BatchRefused(ErrorCode.INVALID_TIMESTAMP, text)
         known = self.producers.check(header)
         if known is not None:
@@ -139,7 +140,7 @@ class PartitionLog:
 
     def delete_records(self, before_offset: int) -> None:
         if before_offset > self.end_offset:
-            raise OffsetOutOfRange(f"offset {before_offset} of a log that ends at {self.end_offset}")
+            raise OffsetOutOfRange(f"offset {before_offset} is after the log end offset {self.end_offset}")
         self.start_offset = max(self.start_offset, before_offset)
         self.epochs.advance(self.start_offset)
         self._aborted = [one for one in self._aborted if one.marker_offset >= self.start_offset]
@@ -227,7 +228,9 @@ class PartitionLog:
         Raises: OffsetOutOfRange: `offset` is outside of the log.
         """
         if not self.start_offset <= offset <= end_offset:
-            raise OffsetOutOfRange(f"offset {offset} of a log from {self.start_offset} to {end_offset}")
+            raise OffsetOutOfRange(
+                f"offset {offset} is outside of the log (offsets {self.start_offset} to {end_offset})"
+            )
         if offset == end_offset:
             return []
         first = max(0, bisect_right(self._base_offsets, offset) - 1)

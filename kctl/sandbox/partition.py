@@ -125,7 +125,7 @@ class Partition:
     def lag(self, node_id: int) -> Stand:
         """Stop a follower. It stays in sync until it is overdue."""
         if node_id not in self.replicas or node_id == self.leader_id:
-            raise ValueError(f"node {node_id} is not a follower of {self.topic_name}-{self.index}")
+            raise ValueError(f"broker {node_id} is not a follower of {self.topic_name}-{self.index}")
         stand = self._stand(node_id)
         stand.is_logged = True
         return stand
@@ -217,7 +217,10 @@ class Partition:
             end_offset: end of the new leader's log. Later records are lost. None uses the node's own end offset.
         """
         if end_offset is not None and not self.log.start_offset <= end_offset <= self.log.end_offset:
-            raise OffsetOutOfRange(f"{end_offset} in a log from {self.log.start_offset} to {self.log.end_offset}")
+            text = (
+                f"offset {end_offset} is outside of the log (offsets {self.log.start_offset} to {self.log.end_offset})"
+            )
+            raise OffsetOutOfRange(text)
         self._settle()
         self.leader_id = node_id
         self.leader_epoch += 1

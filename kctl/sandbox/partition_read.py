@@ -89,7 +89,7 @@ def _read(
             found.diverging_epoch = diverging
             return found
         if not partition.log.start_offset <= asked.fetch_offset <= log_end_offset:
-            raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log that ends at {log_end_offset}")
+            raise OffsetOutOfRange(f"offset {asked.fetch_offset} is outside of a log that ends at {log_end_offset}")
     except OffsetOutOfRange:
         return refused(asked, ErrorCode.OFFSET_OUT_OF_RANGE)
     _add_records(found, partition, asked, limits, is_committed=is_committed)
@@ -141,9 +141,9 @@ def _diverging(partition: Partition, asked: FetchPartition, log_end_offset: int)
     log = partition.log
     end = log.epochs.end_of(asked.last_fetched_epoch, log_end_offset)
     if end.end_offset == -1:
-        raise OffsetOutOfRange(f"epoch {asked.last_fetched_epoch} is unknown")
+        raise OffsetOutOfRange(f"leader epoch {asked.last_fetched_epoch} is unknown")
     if asked.fetch_offset < log.start_offset:
-        raise OffsetOutOfRange(f"offset {asked.fetch_offset} of a log from {log.start_offset}")
+        raise OffsetOutOfRange(f"offset {asked.fetch_offset} is before the log start offset {log.start_offset}")
     if end.epoch < asked.last_fetched_epoch or end.end_offset < asked.fetch_offset:
         return EpochEndOffset(epoch=end.epoch, end_offset=end.end_offset)
     return None

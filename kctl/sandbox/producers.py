@@ -169,7 +169,7 @@ class ProducerStates:
             return
         check_epoch(epoch, producer.epoch)
         if coordinator_epoch < producer.coordinator_epoch:
-            text = f"coordinator epoch {coordinator_epoch} is older than {producer.coordinator_epoch}"
+            text = f"coordinator epoch {coordinator_epoch} is older than epoch {producer.coordinator_epoch}"
             raise BatchRefused(ErrorCode.TRANSACTION_COORDINATOR_FENCED, text)
 
     def ended_by(self, producer_id: int, coordinator_epoch: int) -> None:
@@ -217,7 +217,7 @@ class ProducerStates:
 
 def check_epoch(epoch: int, latest: int) -> None:
     if epoch < latest:
-        raise BatchRefused(ErrorCode.INVALID_PRODUCER_EPOCH, f"epoch {epoch} is older than {latest}")
+        raise BatchRefused(ErrorCode.INVALID_PRODUCER_EPOCH, f"producer epoch {epoch} is older than epoch {latest}")
 
 
 def _out_of_order(header: BatchHeader, expected: int) -> BatchRefused:

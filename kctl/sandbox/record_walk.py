@@ -30,7 +30,7 @@ class RawRecord(NamedTuple):
         if size < 0:
             return None, at
         if at + size > len(self.content):
-            raise _Damaged(f"{size} bytes at byte {at} of {len(self.content)}")
+            raise _Damaged(f"a field of {size} bytes at byte {at} exceeds the record of {len(self.content)} bytes")
         return self.content[at : at + size], at + size
 
 
@@ -38,9 +38,9 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     while True:
         if at >= len(data):
-            raise _Damaged(f"varint at byte {at}, the end")
+            raise _Damaged(f"a varint is cut off at byte {at}, the end of the data")
         if shift > 63:
-            raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"varint without an end before byte {at}")
+            raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"the varint before byte {at} is too long")
         byte = data[at]
         at += 1
         number |= (byte & 0x7F) << shift
@@ -61,15 +61,15 @@ def _spans(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int, bytes,
             timestamp_delta, after_timestamp = _varint(data, at + 1)
             offset_delta, after_offset = _varint(data, after_timestamp)
             if size < 0 or not after_offset <= end <= len(data):
-                raise _Damaged(f"record of {size} bytes at byte {at} of {len(data)}")
+                raise _Damaged(f"a record of {size} bytes at byte {at} does not fit the {len(data)} bytes of the batch")
             yield offset_delta, header.base_timestamp_ms + timestamp_delta, data, after_offset, end
             at = end
         if at != len(data):
-            raise _Damaged(f"{len(data) - at} bytes behind the last record")
+            raise _Damaged(f"{len(data) - at} bytes follow the last record")
     except _Damaged as error:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, f"records of a batch: {error}") from error
+        raise BatchRefused(ErrorCode.INVALID_RECORD, f"the batch contains invalid records: {error}") from error
     except DecompressionError as error:
-        raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"records of a batch: {error}") from error
+        raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"the batch contains invalid records: {error}") from error
 
 
 def walk(header: BatchHeader, batch: bytes) -> Iterator[tuple[int, int]]:
@@ -87,9 +87,9 @@ def check_records(header: BatchHeader, batch: bytes, *, need_keys: bool = False)
     keyless = []
     for expected, (offset_delta, _, data, at, _) in enumerate(_spans(header, batch)):
         if offset_delta != expected:
-            text = f"record {expected} of a batch has offset delta {offset_delta}"
+            text = f"invalid offset delta {offset_delta} of record {expected} in the batch"
             raise BatchRefused(ErrorCode.INVALID_RECORD, text)
         if need_keys and _varint(data, at)[0] < 0:
             keyless.append(expected)
     if keyless:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, "records without a key", tuple(keyless))
+        raise BatchRefused(ErrorCode.INVALID_RECORD, "records of compacted topics need a key", tuple(keyless))

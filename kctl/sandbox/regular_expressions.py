@@ -23,7 +23,9 @@ def full_matcher(pattern: str) -> Callable[[str], bool]:
     try:
         import re2  # deferred import: optional, for patterns only
     except ImportError:
-        raise RegexRefused(f"the sandbox needs google-re2 to run it: {install_command('sandbox')}") from None
+        raise RegexRefused(
+            f"the sandbox needs google-re2 for regular expressions: {install_command('sandbox')}"
+        ) from None
     options = re2.Options()
     options.log_errors = False  # would go to stderr
     found = re2.Set.FullMatchSet(options)  # a match takes a twentieth of the time of a compiled pattern
@@ -32,7 +34,7 @@ def full_matcher(pattern: str) -> Callable[[str], bool]:
         found.Add(pattern)
         found.Compile()
     except (re2.error, UnicodeError) as error:
-        why = error.args[0] if isinstance(error, re2.error) else "it is not UTF-8"
+        why = error.args[0] if isinstance(error, re2.error) else "the expression is not UTF-8"
         text = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
         raise RegexRefused(one_line(text)[:_LONGEST_REASON]) from None
     return lambda name: found.Match(name) is not None

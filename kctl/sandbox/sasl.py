@@ -165,10 +165,10 @@ def unsecured_user(token: str, wall_ms: int) -> str:
     payload, _, signature = rest.partition(".")
     claims = _json_part(payload)
     if signature or _json_part(header).get("alg") != "none":
-        raise ValueError("not an unsecured token")
+        raise ValueError("the token must be unsecured (alg=none)")
     subject, expires_s = claims.get("sub"), claims.get("exp")
     if not isinstance(subject, str) or not subject or not isinstance(expires_s, int | float):
-        raise ValueError("a token needs sub and exp")
+        raise ValueError("the token needs the claims sub and exp")
     if expires_s * 1000 <= wall_ms:
         raise ValueError("the token has expired")
     return subject
@@ -186,8 +186,10 @@ def _json_part(part: str) -> dict[str, object]:
 
 def _text(mechanism: str, message: bytes) -> str:
     if len(message) > MAX_MESSAGE_BYTES:
-        raise AuthenticationError(f"Authentication failed: a {mechanism} message of {len(message)} bytes")
+        raise AuthenticationError(
+            f"Authentication failed: the {mechanism} message of {len(message)} bytes is too large"
+        )
     try:
         return message.decode()
     except UnicodeDecodeError:
-        raise AuthenticationError(f"Authentication failed: a {mechanism} message that is not UTF-8") from None
+        raise AuthenticationError(f"Authentication failed: the {mechanism} message is not UTF-8") from None

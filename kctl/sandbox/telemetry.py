@@ -57,7 +57,7 @@ class Telemetry:
         client = self._client(client_id)
         asked = [at_ms for at_ms in (client.got_at_ms, client.pushed_at_ms) if at_ms is not None]
         if asked and now_ms - max(asked) < PUSH_INTERVAL_MS:
-            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not passed")
+            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not elapsed yet")
         client.got_at_ms = now_ms
         return _subscription_id(client_id)
 
@@ -67,9 +67,9 @@ class Telemetry:
         client = self._client(push.client_id)
         had_ended, client.is_terminating = client.is_terminating, push.is_terminating
         if had_ended:
-            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client announced its end")
+            raise TelemetryRefused(ErrorCode.INVALID_REQUEST, "the client already sent its last push")
         if not self._may_push(client, now_ms) and not push.is_terminating:
-            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not passed")
+            raise TelemetryRefused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "the push interval has not elapsed yet")
         _check_form(push)
 
     def _may_push(self, client: _Client, now_ms: int) -> bool:
@@ -94,7 +94,10 @@ def _check_form(push: Push) -> None:
     if not 0 <= push.compression < _CODECS:
         raise TelemetryRefused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {push.compression}")
     if push.size_bytes > MAX_BYTES:
-        raise TelemetryRefused(ErrorCode.TELEMETRY_TOO_LARGE, f"{push.size_bytes} bytes, {MAX_BYTES} at most")
+        raise TelemetryRefused(
+            ErrorCode.TELEMETRY_TOO_LARGE,
+            f"the metrics have {push.size_bytes} bytes, more than the limit of {MAX_BYTES}",
+        )
 
 
 def _subscription_id(client_id: bytes) -> int:

@@ -146,7 +146,7 @@ def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
         given = Decimal(value if isinstance(value, str) else str(value))
         unscaled = given.scaleb(scale, exact)
         if not given.is_finite() or unscaled != unscaled.to_integral_value() or unscaled.adjusted() >= precision:
-            raise ValueError(f"{value!r} is not a decimal({precision}, {scale})")
+            raise ValueError(f"{value!r} does not fit the type decimal({precision}, {scale})")
         number = int(unscaled)
         return number.to_bytes(size if size is not None else number.bit_length() // 8 + 1, signed=True)
 

@@ -49,7 +49,9 @@ class _Walk:
         if isinstance(schema, list):
             branch = self._number()
             if not 0 <= branch < len(schema):
-                raise DecodeError(f"the bytes do not fit the Avro schema: branch {branch} of a union of {len(schema)}")
+                raise DecodeError(
+                    f"the bytes do not fit the Avro schema: invalid index {branch} for a union of {len(schema)} types"
+                )
             self.value(schema[branch], depth + 1)
             return
         kind = schema if isinstance(schema, str) else schema["type"]
@@ -80,7 +82,9 @@ class _Walk:
 
     def _pass(self, size: int) -> None:
         if not 0 <= size <= len(self._data) - self._at:
-            raise DecodeError(f"not Avro of this schema: {size} bytes are claimed at {self._at} of {len(self._data)}")
+            raise DecodeError(
+                f"the bytes do not fit the Avro schema: invalid length {size} at byte {self._at} of {len(self._data)}"
+            )
         self._at += size
 
     def _number(self) -> int:
@@ -88,7 +92,9 @@ class _Walk:
         data = self._data
         while True:
             if self._at >= len(data) or shift > 63:
-                raise DecodeError(f"not Avro of this schema: a number is cut at {self._at} of {len(data)}")
+                raise DecodeError(
+                    f"the bytes do not fit the Avro schema: an integer has no end at byte {self._at} of {len(data)}"
+                )
             byte = data[self._at]
             self._at += 1
             raw |= (byte & 0x7F) << shift

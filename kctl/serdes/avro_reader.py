@@ -88,9 +88,9 @@ def _reading(fastavro: Any, guard: Guard | None, writer: Any, reader: Any, shape
         except RecursionError:
             raise DecodeError("the value is nested too deeply") from None
         except Exception as e:  # noqa: BLE001 - what the library raises for damaged bytes is not documented
-            raise DecodeError(f"not Avro of this schema: {str(e) or type(e).__name__}"[:300]) from None
+            raise DecodeError(f"the bytes do not fit the Avro schema: {str(e) or type(e).__name__}"[:300]) from None
         if rest := source.read():
-            raise DecodeError(f"not Avro of this schema: {len(rest)} bytes follow the value")
+            raise DecodeError(f"the bytes do not fit the Avro schema: {len(rest)} bytes follow the value")
         return value
 
     return read

@@ -275,11 +275,11 @@ _CLASSES: tuple[tuple[type, tuple[str, ...]], ...] = (
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a JSON object, not {type(value).__name__}")
+        raise ValueError(f"expected a JSON object, not {type(value).__name__}")
     return value
 
 
 def _sequence(value: Any) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        raise ValueError(f"must be a JSON array, not {type(value).__name__}")
+        raise ValueError(f"expected a JSON array, not {type(value).__name__}")
     return value

@@ -65,4 +65,4 @@ def codec_of(resolved: Resolved, reader: str | None = None) -> Codec:
         from kctl.serdes.json_schema import JsonSchemaCodec
 
         return JsonSchemaCodec(schema.text, {name: each.text for name, each in dependencies})
-    raise SchemaError(f"schemas of type {schema.type[:40]!r} are not supported: AVRO, PROTOBUF and JSON are")
+    raise SchemaError(f"unsupported schema type {schema.type[:40]!r}: use AVRO, PROTOBUF, or JSON")

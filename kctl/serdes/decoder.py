@@ -83,7 +83,7 @@ class Decoder:
         kind, codec = self._codecs.codec(framed.schema)
         wanted = _TYPES.get(self._form)
         if wanted is not None and kind != wanted:
-            raise DecodeError(f"schema {framed.schema} is {kind}, not {wanted}")
+            raise DecodeError(f"schema {framed.schema} has type {kind}, expected {wanted}")
         return Decoded(codec.decode(framed.payload), framed.schema, kind)
 
     def schema_of(self, data: bytes, headers: Sequence[Header]) -> int | UUID | None:

@@ -51,7 +51,7 @@ def parse_target(text: str, side: str) -> Target:
         return Target(schema_id=_number(name, "schema id"))
     if colon and kind in ("record", "topic-record"):
         if not name:
-            raise ValueError(f"{kind}: add the full name of the record")
+            raise ValueError(f"add the full name of the record after {kind}:")
         return Target(subject=name if kind == "record" else f"{{topic}}-{name}")
     return _of_subject(text.removeprefix("subject:"))
 
@@ -61,7 +61,7 @@ def _of_subject(text: str) -> Target:
     if not at:
         subject, version = version, LATEST
     if not subject:
-        raise ValueError("the subject must have a name")
+        raise ValueError("the subject must not be empty")
     return Target(subject=subject, version=version if version == LATEST else _number(version, "version"))
 
 
@@ -153,7 +153,7 @@ class Encoder:
         if schema not in self._checked:
             kind = self._store.resolve(schema).schema.type
             if kind != PROTOBUF:
-                raise SchemaError(f"schema {schema} is {kind[:40]}, not {PROTOBUF}")
+                raise SchemaError(f"schema {schema} has type {kind[:40]}, expected {PROTOBUF}")
             self._checked.add(schema)
         return self._codec
 

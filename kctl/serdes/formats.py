@@ -55,7 +55,7 @@ class Text:
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise DecodeError(f"not UTF-8: {error.reason} at byte {error.start}") from None
+            raise DecodeError(f"the bytes are not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 class _ByCodec:

@@ -69,11 +69,9 @@ class JsonSchemaGuard:
             schema, instance, above = waiting.pop()
             left -= 1
             if left < 0:
-                raise EncodeError("the JSON Schema is too complex: the number of checks doubles at each reference")
+                raise EncodeError("the JSON Schema is too complex: its references need too many checks of the value")
             if isinstance(schema, _Unknown):
-                raise EncodeError(
-                    f"the checks of the JSON Schema cannot be counted: what {schema.reference!r} refers to is unknown"
-                )
+                raise EncodeError(f"the JSON Schema has an unknown reference: {schema.reference!r}")
             if not isinstance(schema, Mapping) or id(schema) in above:  # references itself for the same value
                 continue
             inside = above | {id(schema)}

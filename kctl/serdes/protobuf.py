@@ -119,7 +119,7 @@ class ProtobufCodec:
             return self._pool.FindMessageTypeByName(name)
         except KeyError:
             known = ", ".join(sorted(self._file.message_types_by_name))[:200]
-            hint = f"use one of the messages {known}" if known else ""
+            hint = f"use one of these messages: {known}" if known else ""
             raise SchemaError(f"the Protobuf schema contains no message {name}", hint=hint) from None
 
     def descriptor(self, message: str | None) -> Any:

@@ -289,7 +289,7 @@ class SchemaRegistry:
         if url is None or client_id is None or client_secret is None:
             raise ConfigError(
                 "bearer.auth.credentials.source=OAUTHBEARER needs bearer.auth.issuer.endpoint.url, "
-                "bearer.auth.client.id and bearer.auth.client.secret",
+                "bearer.auth.client.id, and bearer.auth.client.secret",
                 key=RegistryConfig.schema_registry_bearer_auth_credentials_source.name,
             )
         scope = config.schema_registry_bearer_auth_scope
@@ -323,7 +323,7 @@ def _server_of(url: str, config: RegistryConfig) -> _Server:
     except ConfigError as e:
         raise ConfigError(f"{name}: {e}", key=name) from None
     if parts.query or parts.fragment:
-        raise ConfigError(f"{name}: a URL with ? or # is not supported", key=name)
+        raise ConfigError(f"{name}: the URL must not contain ? or #", key=name)
     user_info = config.schema_registry_basic_auth_user_info
     if parts.username is not None:
         user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -394,7 +394,7 @@ def _number(found: object, name: str) -> int:
 
 def _list_of(found: object, kind: type[T]) -> list[T]:
     if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
-        raise WrongPeerError("the response from the schema registry is not a list of the expected values")
+        raise WrongPeerError("the response from the schema registry is not a valid list")
     return found
 
 

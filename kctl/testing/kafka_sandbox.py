@@ -203,7 +203,7 @@ class KafkaSandbox:
         """
         self._check_broker(broker)
         if not isinstance(when, Trigger | None):
-            raise TypeError(f"when must be once(), times(n), or every(n), not {type(when).__name__}")
+            raise TypeError(f"'when' must be once(), times(n), or every(n), not {type(when).__name__}")
         code = ErrorCode.__members__.get(error) if isinstance(error, str) else error
         if code is None or code == ErrorCode.NONE:
             raise ValueError(f"invalid error {error!r}: use a Kafka error name, such as NOT_LEADER_OR_FOLLOWER")
@@ -281,7 +281,7 @@ class KafkaSandbox:
 
     def _check_broker(self, broker: int | None) -> None:
         if broker is not None and broker not in self.sandbox.cluster.nodes:
-            raise ValueError(f"no broker {broker}: the ids are 1 to {len(self.sandbox.cluster.nodes)}")
+            raise ValueError(f"no broker {broker}: use an ID from 1 to {len(self.sandbox.cluster.nodes)}")
 
     def _partitions(self, topic: str) -> int:
         count = self.sandbox.topics().get(topic)

@@ -118,7 +118,7 @@ def test_strict_ends_at_the_first_and_prints_those_before(scene: Scene) -> None:
     ended = scene.consume("--decode", "auto", "--strict", "-f", "%v\\n")
     assert ended.code == ExitCode.DATA
     assert ended.stdout.count(b"\n") == 2
-    assert "cannot decode a value: not Avro of this schema" in ended.stderr
+    assert "cannot decode a value: the bytes do not fit the Avro schema" in ended.stderr
 
 
 def test_records_that_a_registry_does_not_explain_are_not_bad(scene: Scene) -> None:

@@ -85,8 +85,8 @@ def test_later_files_have_the_fields_of_earlier_ones(topic: tuple[ExportRequest,
 @pytest.mark.parametrize(
     ("fields", "value", "words"),
     [
-        ([LONG], {"id": 2}, "value.id is int32 and cannot change to int64"),
-        ([{"name": "id", "type": "string"}], {"id": "2"}, "value.id is int32, not string"),
+        ([LONG], {"id": 2}, "value.id has type int32 and cannot change to int64"),
+        ([{"name": "id", "type": "string"}], {"id": "2"}, "value.id has type int32, not string"),
     ],
 )
 def test_type_that_files_cannot_change_is_refused(

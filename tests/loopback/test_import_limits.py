@@ -190,14 +190,14 @@ def delete(scene: Scene, path: Path) -> None:
         (state_more, f"has {EACH} records, but its manifest lists {EACH - 1}"),
         (drop_column, "has no column headers"),
         (change_type, "column value has type string, expected binary"),
-        (set_null, "has records with offset None to None"),
+        (set_null, "column offset has values from None to None"),
         (
             lambda scene, path: copy_from(scene, path, 0, 0),
-            "has records with partition 0 to 0, which do not belong to t-1",
+            r"has records outside of t-1 \[.*: column partition has values from 0 to 0",
         ),
         (
             lambda scene, path: copy_from(scene, path, 1, 0),
-            f"has records with offset 0 to {EACH - 1}, which do not belong to t-1",
+            rf"has records outside of t-1 \[.*: column offset has values from 0 to {EACH - 1}",
         ),
         (put_fifo, "not a regular file"),
         (put_folder, "directory"),

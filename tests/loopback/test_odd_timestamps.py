@@ -91,7 +91,7 @@ def test_timestamp_that_the_target_rejects_is_named_by_its_offset_in_the_source(
         request = MirrorRequest(("odd",), given, given, "copy", allow_loss=True)
         with pytest.raises(
             BrokerError,
-            match=r"^cannot mirror odd-0: the target rejected records. Their latest .*, "
-            "at offset 2 of the source: ",
+            match=r"^cannot mirror odd-0: the target rejected records whose latest .* "
+            r"\(offset 2 of the source\): ",
         ):
             mirror(request, session=session)

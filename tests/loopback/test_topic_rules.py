@@ -127,7 +127,7 @@ def test_mirror_to_a_topic_that_would_delete_records_is_rejected(sides: tuple[Pr
     with Producer(source) as producer:
         producer.send("t", b"v", timestamp_ms=1)
     request = MirrorRequest(("t",), source, target, create=True)
-    text = f"t: retention.ms={WEEK_MS} deletes records that the source keeps (no limit)"
+    text = f"t: retention.ms={WEEK_MS} deletes records that the source retains (no limit)"
     assert plan_mirror(request).problems == (text,)
     with pytest.raises(RecordLossError) as caught:
         mirror(request)

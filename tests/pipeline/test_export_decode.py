@@ -158,7 +158,7 @@ def test_spark_reads_files_of_two_versions_as_one(kafka_newest: KafkaCluster, se
             send(kafka_newest, topic, registry.add(f"{topic}-value", text), text, 20 * version)
             export(request, session=session)
         send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
-        with pytest.raises(FolderError, match=r"value.id is int32 and cannot change to int64"):
+        with pytest.raises(FolderError, match=r"value.id has type int32 and cannot change to int64"):
             export(request, session=session)
     read = session.spark().read.option("mergeSchema", "true").parquet(str(tmp_path / "x" / topic))
     found = sorted(tuple(row) for row in read.select("value.id", "value.old", "value.note").collect())
@@ -186,7 +186,7 @@ def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
         ]
         send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
         if kind == "delta":
-            with pytest.raises(FolderError, match=r"value.id is int32 and cannot change to int64"):
+            with pytest.raises(FolderError, match=r"value.id has type int32 and cannot change to int64"):
                 export(request, session=session)
             assert request.decode is not None
             by_second = side_request("value", "avro", f"{topic}-value@2", None)

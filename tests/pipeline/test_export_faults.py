@@ -160,7 +160,7 @@ def test_two_drivers_at_once_never_write_a_record_twice(
     first.signal(signal.SIGCONT)
     code, _ = first.ended()
     assert code == ExitCode.USAGE, first.said()
-    assert "another export has taken" in first.said()
+    assert "another export started in" in first.said()
     code, _ = second.ended()
     assert code == 0, second.said()
     check_whole(kafka_newest, topic, folder)

@@ -106,9 +106,9 @@ def test_target_with_records_and_no_position_is_refused_until_a_position_is_chos
         plan_mirror(request)
     assert "--from-position 0=OFFSET" in refused.value.hint
     chosen = RangeBound(partitions=((TopicPartition(topic, 0), 30),), option="--from-position")
-    with pytest.raises(ConfigError, match=f"--from-position: {topic}-0 has offsets 0 to 50, not 51"):
+    with pytest.raises(ConfigError, match=f"invalid --from-position '51' for {topic}-0: use an offset from 0 to 50"):
         plan_mirror(request._replace(start=chosen._replace(partitions=((TopicPartition(topic, 0), 51),))))
-    with pytest.raises(ConfigError, match=f"--from-position names {topic}-2"):
+    with pytest.raises(ConfigError, match=f"--from-position lists partition {topic}-2, which does not exist"):
         plan_mirror(request._replace(start=chosen._replace(partitions=((TopicPartition(topic, 2), 0),))))
     assert plan_mirror(request._replace(start=TO_LATEST)).offsets == 0
     assert mirror(request._replace(start=chosen), session=session).records == 20 + 50

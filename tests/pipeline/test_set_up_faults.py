@@ -37,7 +37,7 @@ def _export(bootstrap: str, folder: Path, *arguments: str, environ: dict[str, st
     [
         (("--spark-log", "/proc/nothing/log"), "Spark's log /proc/nothing/log: No such file or directory"),
         (("--spark-log", "/proc"), "Spark's log /proc: Is a directory"),
-        (("--worker-python", "/proc/nothing"), "cannot find the Python for tasks: /proc/nothing"),
+        (("--worker-python", "/proc/nothing"), "cannot find the Python interpreter for tasks: /proc/nothing"),
         (("--spark-conf", "spark.speculation=true"), "use false, because"),
         (("--spark-conf", "spark.driver.memory=1x"), "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],
@@ -69,4 +69,4 @@ def test_a_java_that_is_too_old_is_told(bootstrap: str, tmp_path: Path) -> None:
     java.chmod(0o755)
     ended = _export(bootstrap, tmp_path / "x", environ={"JAVA_HOME": str(tmp_path)})
     assert ended.code == ExitCode.USAGE
-    assert "jobs need Java 17 or newer: the installed Java is older\nhint: " in ended.stderr
+    assert "jobs need Java 17 or newer: the installed Java version is too old\nhint: " in ended.stderr

@@ -80,7 +80,7 @@ def test_stream_stops_at_added_partition_whose_first_records_are_gone(
     with pytest.raises(Exception, match="KCTL: InvalidOffsetError") as stopped:
         run(topic)
     said = reason(stopped.value) or ""
-    assert f"partition {topic}-1 was added, but its records before offset 4 are deleted" in said
+    assert f"partition {topic}-1 was added, but its records before offset 4 were deleted" in said
     assert run(topic, failOnDataLoss="false") == list(range(14, 20))
 
 

@@ -20,7 +20,7 @@ from tests.support.kafka.waiting import wait_until
 LOSSES = int(os.environ.get("KCTL_SOAK_LOSSES", "4"))
 RECORDS = 500
 WITHIN_MS = bound(1_800_000)
-LOST = ("another export has taken over", "another export wrote to")
+LOST = ("another export started in", "another export wrote to")
 """Texts of a run to a folder, and of a run to a store or a table."""
 OVERLOADED = "the machine is overloaded"
 """Text of a run that has lost nothing: Spark waits 10 s for a Python worker, which is too short on a loaded machine."""

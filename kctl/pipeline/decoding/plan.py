@@ -92,7 +92,7 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
         raise ConfigError(f"invalid {side} schema {str(schema)[:80]!r}: {e}", key="decodeSchema") from None
     if target.is_of_record:
         raise ConfigError(
-            f"the {side} reader schema cannot be the schema of each record: use a subject or a schema ID",
+            f"invalid {side} schema 'auto': use SUBJECT, SUBJECT@VERSION, or id:N for the reader schema",
             key="decodeSchema",
         )
     return SideRequest(form, target, message)

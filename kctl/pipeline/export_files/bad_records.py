@@ -96,7 +96,7 @@ class TargetLimits(NamedTuple):
             name, number, offset = (raw.column(each)[rows[0]].as_py() for each in ("topic", "partition", "offset"))
             raise RecordDataError(
                 f"cannot write the record {name}-{number} offset {offset}: {reason_of(rows[0])} (--on-bad-record)",
-                "continue and list bad records in _errors with: --on-bad-record null or skip",
+                "to continue and list bad records in _errors, use --on-bad-record null or skip",
             )
         listed = raw.filter(wrong).append_column(REASON, pa.array([reason_of(row) for row in rows], pa.string()))
         return batch if self.policy == NULL else batch.filter(pc.invert(wrong)), listed

@@ -120,7 +120,7 @@ def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> 
         least, most = pc.min_max(column).values()
         if column.null_count or (batch.num_rows and not first <= least.as_py() <= most.as_py() <= last):
             raise ExportDataError(
-                f"{path} has records with {name} {least} to {most}, which do not belong to {_name(exported)}"
+                f"{path} has records outside of {_name(exported)}: column {name} has values from {least} to {most}"
             )
 
 

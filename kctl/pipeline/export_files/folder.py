@@ -92,7 +92,8 @@ def inside(folder: Path, name: str) -> Path:
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
         raise FolderError(
-            f"the path {name[:250]!r} is outside of {folder}", "check the directory: nothing was written to this path"
+            f"the path {name[:250]!r} is outside of {folder}, and kctl did not write to it",
+            "check the manifests in the directory",
         )
     return path
 
@@ -334,8 +335,9 @@ class ExportFolder:
                     size_bytes = -1
                 if size_bytes != file.size_bytes:
                     raise ExportDataError(
-                        f"{path} has {size_bytes} bytes, but its task wrote {file.size_bytes}",
-                        "share the directory with all workers, and run the command again. This round was discarded",
+                        f"kctl discarded this round: {path} has {size_bytes} bytes, but its task wrote "
+                        f"{file.size_bytes} bytes",
+                        "share the directory with all workers, and run the command again",
                     )
                 folders |= {parent for parent in path.parents if parent.is_relative_to(self.path)}
         for folder in sorted(folders):
@@ -348,7 +350,9 @@ class ExportFolder:
             raise self._taken() from None
 
     def _taken(self) -> FolderError:
-        return FolderError(f"another export has taken over {self.path}", "run only one export at a time to a directory")
+        return FolderError(
+            f"another export started in {self.path} during this run", "run only one export at a time to a directory"
+        )
 
 
 def _check_makeable(path: Path) -> None:

@@ -215,7 +215,9 @@ def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
             found.append(file)
             expected = file.number + 1
         else:
-            raise _HoleError(f"{where} lacks the manifest {expected:08}.json: the next one is {file.path.name}")
+            raise _HoleError(
+                f"manifest {expected:08}.json is missing in {where}: the next manifest found is {file.path.name}"
+            )
     return Listing(found, superfluous)
 
 
@@ -241,7 +243,7 @@ def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
         raise ExportDataError(f"{file.path} is not an export manifest: {reason_of(e)}") from None
     if (manifest.first, manifest.number) != (file.first, file.number):
         stated = manifest_name(manifest.first, manifest.number)
-        raise ExportDataError(f"{file.path} has the content of the manifest {stated}")
+        raise ExportDataError(f"{file.path} contains manifest {stated}, which does not match the file name")
     return manifest
 
 

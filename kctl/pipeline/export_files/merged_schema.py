@@ -70,7 +70,7 @@ def _merged(old: pa.DataType, new: pa.DataType, path: str, problems: list[str]) 
         return new
     if _WIDER.get(new) == old:
         return old
-    problems.append(f"{path} is {_shown(old)}, not {_shown(new)}")
+    problems.append(f"{path} has type {_shown(old)}, not {_shown(new)}")
     return old
 
 
@@ -84,8 +84,8 @@ def _widened(old: pa.DataType, new: pa.DataType, path: str) -> Iterator[str]:
     elif pa.types.is_map(old):
         yield from _widened(old.item_type, new.item_type, f"{path}.value")
     elif old != new:
-        yield f"{path} is {_shown(old)} and cannot change to {_shown(new)}"
+        yield f"{path} has type {_shown(old)} and cannot change to {_shown(new)}"
 
 
 def _shown(given: pa.DataType) -> str:
-    return "a struct" if pa.types.is_struct(given) else str(given)[:80]
+    return "struct" if pa.types.is_struct(given) else str(given)[:80]

@@ -120,7 +120,7 @@ def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[Re
 def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
     for name in groups.names:
         if name not in facts.groups:
-            known = listed(sorted(facts.groups)) or "none (export groups with: kctl pipeline export --groups)"
+            known = listed(sorted(facts.groups)) or "none. To export groups, use kctl pipeline export --groups"
             raise ConfigError(f"group {name} is not in {place}. Exported groups: {known}", key="--groups")
     pattern = re.compile(groups.pattern)
     matching = [name for name in sorted(facts.groups) if groups.pattern and pattern.fullmatch(name)]

@@ -344,7 +344,7 @@ def _first(
         return earliest
     if problem := position.source.problem(*tp, topic_id, end):
         raise MirrorPositionError(
-            problem, "copy the new topic from its beginning, after the existing records of the target, with: --restart"
+            problem, "to copy the new topic from its start, after the existing records of the target, add --restart"
         )
     offset = position.source.offset
     if offset < earliest and not request.allow_loss:
@@ -432,7 +432,7 @@ def _refuse_missing(plan: MirrorPlan) -> None:
 def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:
     if not request.allow_loss:
         refuse(
-            f"{name}: cannot read the configs of the source (no permission DescribeConfigs)"
+            f"{name}: cannot read the configs of the source (no DescribeConfigs permission)"
             for name in plan.missing
             if plan.rules[name] is None
         )

@@ -94,9 +94,7 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
     if not following:
         return Translated(offset, task.target.end_offset)
     if following > places.count:
-        text = (
-            f"the source has {following} records from offset {offset}, but the target has only {places.count} of them"
-        )
+        text = f"the source has {following} records from offset {offset} on, but the target has only {places.count}"
         return Translated(offset, None, text)
     found = places.offset_of(places.count - following)
     ours = _first_fingerprint(task.source_from(offset, COLUMNS))

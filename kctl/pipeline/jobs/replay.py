@@ -245,7 +245,7 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
 def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
     named = {each.partition: each for each in offsets}
     if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
-        raise ConfigError(f"--offset has partition {surplus[0]}, which has no records", key="--offset")
+        raise ConfigError(f"--offset lists partition {surplus[0]}, which has no records", key="--offset")
     found = []
     for each in whole:
         wanted = named.get(each.partition, named.get(None))

@@ -40,7 +40,7 @@ def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
     shown = f"replay {name}" if name is not None else "this replay"
     raise MirrorPositionError(
         f"cannot continue {shown}: its positions in topic {POSITIONS_TOPIC} were deleted",
-        "replay the topic from its beginning under another name, with: --name",
+        "to replay the topic from its beginning, set another replay name: --name",
     )
 
 

@@ -366,7 +366,7 @@ class _Batches:
             self._run(batch_id)
         except _Left:
             self._say(
-                f"batch {batch_id} was interrupted. Its written records are kept, and the next run continues after them"
+                f"batch {batch_id} was interrupted. The next run continues after the records that this run has written"
             )
             raise
         except BaseException as e:

@@ -213,7 +213,7 @@ class SyncCheckpoint:
     def _damaged(self, path: Path, error: Exception) -> ExportDataError:
         return ExportDataError(
             f"checkpoint file {path} is damaged: {reason_of(error)}",
-            "delete the checkpoint, and run the command again: it continues at the offsets of the target",
+            "delete the checkpoint, and run the command again to continue at the offsets of the target",
         )
 
     def _failed(self, error: OSError) -> FolderError:

@@ -83,13 +83,13 @@ def conflicts(source: Configs, target: Configs) -> dict[str, str]:
     found: dict[str, str] = {}
     policy, kept = _policy(target), _policy(source)
     if "compact" in policy and "compact" not in kept:
-        found["cleanup.policy"] = f"{target['cleanup.policy']} deletes all but the newest record of a key"
+        found["cleanup.policy"] = f"{target['cleanup.policy']} deletes all but the newest record of each key"
     if "delete" in policy:
         for name in ("retention.ms", "retention.bytes"):
             limit = _number(target.get(name))
             most = _number(source.get(name)) if "delete" in kept else -1
             if limit is not None and most is not None and limit >= 0 and not 0 <= most <= limit:
-                found[name] = f"{limit} deletes records that the source keeps ({_shown(most, name)})"
+                found[name] = f"{limit} deletes records that the source retains ({_shown(most, name)})"
     names = LIMITS[2:] if target.get("message.timestamp.type") == "LogAppendTime" else LIMITS
     for name in names:
         limit, most = _number(target.get(name)), _number(source.get(name))
@@ -105,8 +105,8 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
     """
     if source is None or target is None:
         return [
-            f"{topic}: cannot read the configs of the {'source' if source is None else 'target'} (no permission "
-            f"DescribeConfigs)"
+            f"{topic}: cannot read the configs of the {'source' if source is None else 'target'} (no DescribeConfigs "
+            f"permission)"
         ]
     found = conflicts(source.configs, target.configs)
     if AFTER in source.defaults & target.defaults:

@@ -50,9 +50,9 @@ def refuse_working_directory() -> None:
     trusted = [folder / PYICEBERG_YML for folder in folders]
     given = Path.cwd() / PYICEBERG_YML
     if given.is_file() and not any(file.is_file() and file.stat().st_size for file in trusted):
-        where = f"move it to your home directory, or set {PYICEBERG_HOME}"
         raise ForeignCodeError(
-            f"cannot use {given}: kctl does not trust files in the working directory. To use it, {where}"
+            f"cannot use {given}: kctl does not trust files in the working directory. To use the file, move it to "
+            f"your home directory, or set {PYICEBERG_HOME}"
         )
 
 
@@ -60,8 +60,9 @@ def _checked(load: Callable[..., Any], setting: str) -> Callable[..., Any]:
     @wraps(load)
     def checked(code: object, *rest: object) -> Any:
         if code not in OWN_CODE and code not in _configured(setting):
-            what = f"the catalog or the table sets {setting} to {code!r:.100}"
-            raise ForeignCodeError(f"{what}, but your pyiceberg configuration does not")
+            raise ForeignCodeError(
+                f"the catalog or the table sets {setting} to {code!r:.100}, but your pyiceberg configuration does not"
+            )
         return load(code, *rest)
 
     return checked

@@ -185,7 +185,7 @@ def manifest_of(
         if found is None:
             raise ExportDataError(
                 f"file {shown} was not written by kctl: the table was compacted, or another program added files",
-                "compare the rows with a query of the columns topic, partition, and offset",
+                "to compare the rows, query the columns topic, partition, and offset of the table",
             )
         topic = path.partition("/")[0].removeprefix("@")
         try:

@@ -194,7 +194,7 @@ class TableTarget(ABC):
     def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
         names = listed(f"{topic}-{number}" for topic, number in partitions)
         return ExportDataError(
-            f"{self.name} has an earlier export, but no position of {names}", "export to another table"
+            f"{self.name} contains an earlier export, but no position for {names}", "export to another table"
         )
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
@@ -273,7 +273,9 @@ class TableTarget(ABC):
     def number_in(self, facts: Mapping[str, str]) -> int:
         text = facts.get(ROUND, "0")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
-            raise ExportDataError(f"{self.name}: property {ROUND} is damaged: {text[:100]!r} is not a round number")
+            raise ExportDataError(
+                f"{self.name}: property {ROUND} is damaged: {text[:100]!r} is not the number of a round"
+            )
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:

@@ -170,9 +170,9 @@ class ObjectExport:
         """
         if self._clock.now_ms() - self._round_began_ms > ORPHAN_AGE_MS // 2:
             raise FolderError(
-                f"{self._store.url}: a round took more than {ORPHAN_AGE_MS // 7_200_000} hours, and another run may "
-                f"have deleted its objects",
-                "run the command again with a smaller --range-size. The round was discarded",
+                f"kctl discarded a round of {self._store.url} that took more than {ORPHAN_AGE_MS // 7_200_000} hours: "
+                f"another run may have deleted its objects",
+                "run the command again with a smaller --range-size",
             )
         number = self.last_number + 1
         settings, schemas = {**settings, "run": self._run_id}, self._schemas.changes(ranges)

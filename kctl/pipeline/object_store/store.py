@@ -284,9 +284,7 @@ class ObjectStore:
         except BaseException as e:
             if type(e).__name__ != "PanicException":  # obstore does not export the class
                 raise
-            raise StoreError(
-                f"{self.url}: the library obstore failed for {key[:100]!r}: {first_line(str(e))}"
-            ) from None
+            raise StoreError(f"{self.url}: the obstore library failed on {key[:100]!r}: {first_line(str(e))}") from None
 
     def _named(self, error: BaseException, key: str) -> BaseException:
         problem = store_problem(error, f"{self.url}/{key}".rstrip("/"))

@@ -163,7 +163,7 @@ def check_writable(schema: "StructType", options: WriteOptions) -> None:
             f"the rows need a column named 'value'. Columns found: {', '.join(types) or 'none'}", key="value"
         )
     if options.topic is None and "topic" not in types:
-        raise ConfigError("the rows have no topic: set the option topic, or add a column topic", key="topic")
+        raise ConfigError("the rows have no topic: set the option 'topic', or add a column named 'topic'", key="topic")
     for name, accepted in _WRITABLE.items():
         is_written = name != "timestamp" or options.keep_timestamps
         if is_written and name in types and types[name] not in accepted:

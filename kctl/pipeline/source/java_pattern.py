@@ -51,9 +51,9 @@ def python_pattern(java: str) -> re.Pattern[str]:
             other = token["other"]
             is_literal = depth == 1 and other == "]" and _is_first_in_class(parts)
             if depth and other == "[":
-                raise ValueError("kctl does not support a class inside a class, such as [a[b]]")
+                raise ValueError("kctl does not support nested character classes, such as [a[b]]")
             if depth and other == "&" and parts and parts[-1] == "&":
-                raise ValueError("kctl does not support the intersection of classes (&&)")
+                raise ValueError("kctl does not support the intersection of character classes (&&)")
             depth += (other == "[") - (other == "]" and depth > 0 and not is_literal)
             parts.append(other)
     try:

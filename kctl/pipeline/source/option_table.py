@@ -43,8 +43,8 @@ OPTIONS: Final = (
         "subscribePattern",
         "read",
         _DIFFERENT,
-        "kctl translates the syntax of Java, and rejects syntax without a translation, such as && in a class, \\G, "
-        "and \\X",
+        "kctl translates the syntax of Java patterns, and rejects syntax that has no translation, such as \\G, \\X, "
+        "and && in a character class",
     ),
     OptionRow("assign", "read", _SAME),
     OptionRow("startingOffsets", "read", _SAME),
@@ -56,7 +56,7 @@ OPTIONS: Final = (
     OptionRow("endingOffsetsByTimestamp", "batch", _SAME),
     OptionRow("failOnDataLoss", "read", _DIFFERENT, "kctl also detects topics that were deleted and recreated"),
     OptionRow("includeHeaders", "read", _SAME),
-    OptionRow("minPartitions", "read", _DIFFERENT, "the minimum is 1"),
+    OptionRow("minPartitions", "read", _DIFFERENT, "the minimum value is 1"),
     OptionRow("maxRecordsPerPartition", "read", _SAME),
     OptionRow(
         "maxOffsetsPerTrigger",
@@ -71,9 +71,9 @@ OPTIONS: Final = (
         "kafkaConsumer.pollTimeoutMs",
         "read",
         _DIFFERENT,
-        "same as apiTimeout, in milliseconds. The timeout also covers planning",
+        "same as apiTimeout, but in milliseconds. In kctl, this timeout also applies to planning",
     ),
-    OptionRow("fetchOffset.numRetries", "read", _NO_EFFECT, "kctl retries offset requests until apiTimeout"),
+    OptionRow("fetchOffset.numRetries", "read", _NO_EFFECT, "kctl retries offset requests until apiTimeout expires"),
     OptionRow(
         "fetchOffset.retryIntervalMs",
         "read",
@@ -89,13 +89,20 @@ OPTIONS: Final = (
         _REFUSED,
         "Spark stores the offsets in its checkpoint. To commit the offsets of a stream to a group, use commitToGroup",
     ),
-    OptionRow("kafka.key.deserializer", "read", _REFUSED, "keys are binary. Cast keys in the query"),
-    OptionRow("kafka.value.deserializer", "read", _REFUSED, "values are binary. Cast values in the query"),
+    OptionRow(
+        "kafka.key.deserializer", "read", _REFUSED, "keys are always binary. To convert keys, cast them in the query"
+    ),
+    OptionRow(
+        "kafka.value.deserializer",
+        "read",
+        _REFUSED,
+        "values are always binary. To convert values, cast them in the query",
+    ),
     OptionRow(
         "kafka.interceptor.classes",
         "read",
         _REFUSED,
-        "kctl does not run Java classes. Change records in the query",
+        "kctl does not run Java classes. Transform records in the query instead",
     ),
     OptionRow("apiTimeout", "read", _OURS, "same as --api-timeout of kctl"),
     OptionRow("requestTimeout", "read", _OURS, "same as --request-timeout of kctl"),
@@ -118,16 +125,17 @@ OPTIONS: Final = (
     OptionRow("decodeMessage", "read", _OURS, "full name of the Protobuf message, such as value=shop.Order"),
     OptionRow("kafka.bootstrap.servers", "write", _SAME),
     OptionRow("topic", "write", _SAME),
-    OptionRow("includeHeaders", "write", _NO_EFFECT, "kctl always writes the column headers, like the connector"),
+    OptionRow("includeHeaders", "write", _NO_EFFECT, "like the connector, kctl always writes the headers column"),
     OptionRow("kafka.key.serializer", "write", _REFUSED, "keys must be binary or strings"),
     OptionRow("kafka.value.serializer", "write", _REFUSED, "values must be binary or strings"),
     OptionRow(
         "kafka.transactional.id",
         "write",
         _REFUSED,
-        "tasks write at least once, without transactions. To write exactly once, use kctl pipeline mirror",
+        "tasks write each record at least once, because tasks do not use transactions. To write records exactly once, "
+        "use kctl pipeline mirror",
     ),
-    OptionRow("keepTimestamps", "write", _OURS, "write the column timestamp, which the connector ignores"),
+    OptionRow("keepTimestamps", "write", _OURS, "write the timestamp column, which the connector ignores"),
     OptionRow("apiTimeout", "write", _OURS, "same as --api-timeout of kctl"),
     OptionRow("requestTimeout", "write", _OURS, "same as --request-timeout of kctl"),
     OptionRow("connectTimeout", "write", _OURS, "same as --connect-timeout of kctl"),

@@ -135,8 +135,9 @@ class _Options:
                 continue  # checked by decode_request
             elif name not in _SPARKS_OWN:
                 near = nearest_name(name, known, likeness=0.7)
-                hint = f": did you mean {known[near].name}?" if near is not None else f" for {what}"
-                raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
+                if near is not None:
+                    raise ConfigError(f"unknown option {shown(name)}: did you mean {known[near].name}?", key=name)
+                raise ConfigError(f"unknown option {shown(name)} for {what}", key=name)
 
     @property
     def given(self) -> Mapping[str, str]:
@@ -315,9 +316,12 @@ def _positions(
 ) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
         meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
-        numbers = ", ".join(["with offsets of 0 or more", *(meanings[position] for position in special)])
-        text = options.text(option) or ""
-        return ConfigError(f'invalid option {option} {shown(text)}: use JSON such as {{"topic":{{"0":23}}}}, {numbers}')
+        others = "".join(f", {meanings[position]}" for position in special)
+        text = shown(options.text(option) or "")
+        return ConfigError(
+            f'invalid option {option} {text}: use JSON such as {{"topic":{{"0":23}}}}, with offsets of 0 or '
+            f"more{others}"
+        )
 
     if not isinstance(named, dict):
         raise refuse()

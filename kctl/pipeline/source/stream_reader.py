@@ -219,7 +219,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         gone = [tp for tp, offset in first.items() if offset > 0]
         if gone and self._options.fail_on_data_loss:
             raise _loss(
-                f"partition {gone[0]} was added, but its records before offset {first[gone[0]]} are deleted", *gone
+                f"partition {gone[0]} was added, but its records before offset {first[gone[0]]} were deleted", *gone
             )
         return starts | first
 

@@ -37,8 +37,8 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
         call.cluster.groups.check(group_id, call.node)
         group = call.cluster.groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
-            why = "not found" if group is None else "is not a consumer group"
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
+            text = f"Group {group_id} is not a consumer group."
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found." if group is None else text)
     except Refused as refusal:
         return DescribedGroup(group_id=group_id, error_code=refusal.code, error_message=refusal.message)
     return DescribedGroup(

@@ -31,7 +31,8 @@ def _create(call: Call, asked: CreatableTopic, *, validate_only: bool) -> Creata
     assignment = None
     if asked.assignments:
         if (partitions, replicas) != (-1, -1):
-            return _refused(asked, ErrorCode.INVALID_REQUEST, "the request has both counts and a replica assignment")
+            text = "the request sets both a replica assignment and a partition count or replication factor"
+            return _refused(asked, ErrorCode.INVALID_REQUEST, text)
         by_index = sorted(asked.assignments, key=lambda one: one.partition_index)
         if [one.partition_index for one in by_index] != list(range(len(by_index))):
             text = "partitions must be numbered from 0 without gaps or duplicates"

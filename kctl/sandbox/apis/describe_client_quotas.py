@@ -42,8 +42,10 @@ def _component_mistake(each: ComponentData, *, is_repeated: bool) -> tuple[Error
     if is_repeated:
         return ErrorCode.INVALID_REQUEST, f"Duplicate {each.entity_type} filter component entity type"
     if (each.match_type == _EXACT) != (each.match is not None):
-        done = "did not set the match string" if each.match is None else "set the match string"
-        return ErrorCode.INVALID_REQUEST, f"Request specified {each.match_type}, but {done}"
+        text = f"Request specified {each.match_type}, but set the match string"
+        if each.match is None:
+            text = f"Request specified {each.match_type}, but did not set the match string"
+        return ErrorCode.INVALID_REQUEST, text
     if each.match_type not in (_EXACT, _DEFAULT, _ANY):
         return ErrorCode.INVALID_REQUEST, f"Unknown match type {each.match_type}"
     return None
@@ -56,7 +58,11 @@ def _mistake(components: list[ComponentData]) -> tuple[ErrorCode, str] | None:
         if mistake is not None:
             return mistake
     if IP in kinds and len(kinds) > 1:
-        return ErrorCode.INVALID_REQUEST, "Invalid entity filter component combination, IP filter component should not"
+        text = (
+            "Invalid entity filter component combination. IP filter component should not be used with user or clientId "
+            "filter component."
+        )
+        return ErrorCode.INVALID_REQUEST, text
     return None
 
 

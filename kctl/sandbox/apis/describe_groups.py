@@ -35,7 +35,8 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=refusal.code)
     group = call.cluster.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
-        return _missing(call, group_id, "not found" if group is None else "is not a classic group")
+        text = f"Group {group_id} is not a classic group."
+        return _missing(call, group_id, f"Group {group_id} not found." if group is None else text)
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,
@@ -56,10 +57,10 @@ def _member(group: ClassicGroup, member: ClassicMember) -> DescribedGroupMember:
     )
 
 
-def _missing(call: Call, group_id: str, why: str) -> DescribedGroup:
+def _missing(call: Call, group_id: str, text: str) -> DescribedGroup:
     if call.version < _SAYS_MISSING_FROM:
         return DescribedGroup(group_id=group_id, group_state="Dead")
-    code, text = ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}."
+    code = ErrorCode.GROUP_ID_NOT_FOUND
     return DescribedGroup(group_id=group_id, group_state="Dead", error_code=code, error_message=text)
 
 

@@ -150,8 +150,10 @@ class ConsumerGroup:
 
     def _take_over(self, holder: ConsumerMember, member_id: str) -> ConsumerMember:
         if holder.progress.epoch != LEAVE_STATIC:
-            text = f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the"
-            text += f" instance id is owned by member {holder.member_id}."
+            text = (
+                f"Static member {member_id} with instance id {holder.instance_id} cannot join the group because the "
+                f"instance id is owned by member {holder.member_id}."
+            )
             raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, text)
         return self.replace(holder, member_id)
 
@@ -344,5 +346,8 @@ def _unknown(request: ConsumerGroupHeartbeatRequest) -> Refused:
 
 
 def _fenced_instance(request: ConsumerGroupHeartbeatRequest, holder: ConsumerMember) -> Refused:
-    text = f"Static member {request.member_id} with instance id {request.instance_id} was fenced by member"
-    return Refused(ErrorCode.FENCED_INSTANCE_ID, f"{text} {holder.member_id}.")
+    text = (
+        f"Static member {request.member_id} with instance id {request.instance_id} was fenced by member "
+        f"{holder.member_id}."
+    )
+    return Refused(ErrorCode.FENCED_INSTANCE_ID, text)

@@ -107,8 +107,10 @@ class ConsumerMember:
         is_behind = epoch == self.previous_epoch and owned is not None and owned <= set(self.progress.assigned)
         if not is_behind:
             relation = "greater" if epoch > now else "smaller"
-            text = f"The consumer group member has a {relation} member epoch ({epoch}) than the one known by the"
-            text += f" group coordinator ({now}). The member must abandon all its partitions and rejoin."
+            text = (
+                f"The consumer group member has a {relation} member epoch ({epoch}) than the one known by the group "
+                f"coordinator ({now}). The member must abandon all its partitions and rejoin."
+            )
             raise Refused(ErrorCode.FENCED_MEMBER_EPOCH, text)
 
     def check_offsets(self, epoch: int, slots: Iterable[Slot] | None) -> None:

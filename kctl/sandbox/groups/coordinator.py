@@ -95,7 +95,8 @@ class Groups:
     def trouble(self, group_id: str, code: ErrorCode | None) -> None:
         """Fail all requests of a group with one of `TROUBLES`. None stops the errors."""
         if code is not None and code not in TROUBLES:
-            raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
+            names = ", ".join(one.name for one in TROUBLES)
+            raise ValueError(f"{code.name} is not a coordinator error: use one of {names}")
         if code is None and group_id not in self._troubles:
             return
         with self.outbox:
@@ -189,8 +190,8 @@ class Groups:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
         is_other = group is not None and not group.is_empty
         if not create:
-            why = "is not a consumer group" if is_other else "not found"
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
+            text = f"Group {group_id} is not a consumer group."
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, text if is_other else f"Group {group_id} not found.")
         if group is not None and is_other:
             return self._upgrade(group)
         if group is not None:
@@ -209,8 +210,8 @@ class Groups:
         if isinstance(group, kind):
             return group
         if group is not None or not create:
-            why = "not found" if group is None else f"is not a {name}"
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {why}.")
+            text = f"Group {group_id} is not a {name}."
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found." if group is None else text)
         made = kind(group_id, self._surroundings(group_id))
         self._groups[group_id] = made
         return made

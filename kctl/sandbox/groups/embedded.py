@@ -54,7 +54,7 @@ def assigned_slots(assignment: bytes, topics: Topics) -> tuple[Slot, ...]:
         return ()
     said = _read(ConsumerProtocolAssignment, assignment)
     if said.user_data:
-        raise Malformed("data of an assignor's own")
+        raise Malformed("the assignment contains user data of the assignor")
     return slots_named(said.assigned_partitions, topics)
 
 

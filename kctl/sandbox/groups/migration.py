@@ -40,8 +40,11 @@ def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup
             group.members[member.member_id] = member
             group.target[member.member_id] = member.progress.assigned
     except (embedded.Malformed, KeyError):
-        text = f"Cannot upgrade the classic group {group_id} to consumer group because the embedded consumer protocol"
-        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{text} is malformed.") from None
+        text = (
+            f"Cannot upgrade the classic group {group_id} to consumer group because the embedded consumer protocol is "
+            f"malformed."
+        )
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, text) from None
     return group
 
 

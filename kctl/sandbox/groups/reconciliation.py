@@ -21,7 +21,7 @@ class MemberState(Enum):
 
     STABLE = "stable"
     UNREVOKED = "must release partitions"
-    UNRELEASED = "waits for partitions of other members"
+    UNRELEASED = "waiting for partitions of other members"
 
 
 class StepOutcome(NamedTuple):

@@ -66,7 +66,8 @@ class Transactions:
         codes.
         """
         if code is not None and code not in TROUBLES:
-            raise ValueError(f"{code.name} is not a coordinator error; {', '.join(one.name for one in TROUBLES)} are")
+            names = ", ".join(one.name for one in TROUBLES)
+            raise ValueError(f"{code.name} is not a coordinator error: use one of {names}")
         self._unload(transactional_id)
         if code is None:
             self._troubles.pop(transactional_id, None)

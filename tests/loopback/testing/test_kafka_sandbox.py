@@ -179,7 +179,7 @@ def test_wrong_arguments_name_the_right_ones(kafka: KafkaSandbox) -> None:
         (lambda: kafka.records("absent"), "no topic 'absent': create it"),
         (lambda: kafka.records("orders", 3), "no partition 3: topic 'orders' has 3"),
         (lambda: kafka.produce("orders", "x", partition=-1), "no partition -1"),
-        (lambda: kafka.move_leader("orders", 0, 4), "no broker 4: the ids are 1 to 3"),
+        (lambda: kafka.move_leader("orders", 0, 4), "no broker 4: use an ID from 1 to 3"),
         (lambda: kafka.start_fault(Fault.FREEZE, 0), "no broker 0"),
         (lambda: kafka.fail("Produce", "BROKEN"), "invalid error 'BROKEN'"),
         (lambda: kafka.fail("Products", "NOT_COORDINATOR"), "cannot fail requests of 'Products'"),

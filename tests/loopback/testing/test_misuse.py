@@ -30,7 +30,7 @@ def test_topics_that_are_a_list_are_rejected() -> None:
 WRONG: list[tuple[Callable[[Any], object], type[Exception], str]] = [
     (lambda kafka: kafka.records("t", isolation_level="committed"), ValueError, "invalid isolation_level 'committed'"),
     (lambda kafka: kafka.fail("Produce", "NONE"), ValueError, "invalid error 'NONE'"),
-    (lambda kafka: kafka.fail("Produce", "NOT_LEADER_OR_FOLLOWER", 2), TypeError, r"when must be once\(\), times"),
+    (lambda kafka: kafka.fail("Produce", "NOT_LEADER_OR_FOLLOWER", 2), TypeError, r"'when' must be once\(\), times"),
     (lambda kafka: kafka.start_fault("freeze"), TypeError, "fault must be a Fault"),
     (lambda kafka: kafka.fault("freeze").__enter__(), TypeError, "fault must be a Fault"),
 ]

@@ -116,11 +116,11 @@ def test_offsets_that_are_not_there_are_refused_or_moved(cluster: SimCluster) ->
         assert plan(50, 99, fails=False) == []
         with pytest.raises(
             InvalidOffsetError,
-            match=r"endingOffsets: t-0 has offsets 0 to 9, not 99. To read the remaining "
+            match=r"invalid endingOffsets '99' for t-0: the partition has offsets 0 to 9. To read the remaining "
             "records, set failOnDataLoss=false",
         ):
             plan(8, 99, fails=True)
-        with pytest.raises(ConfigError, match="option assign has t-7, which does not exist"):
+        with pytest.raises(ConfigError, match="option assign lists partitions that do not exist: t-7"):
             plan_ranges(
                 properties(cluster), Selection(partitions=(tp, TopicPartition("t", 7))), runtime=runtime(cluster)
             )

@@ -60,7 +60,7 @@ def test_yarn_needs_the_directory_with_its_configuration(monkeypatch: pytest.Mon
     assert error == "HADOOP_CONF_DIR is not set: Spark needs yarn-site.xml to find YARN"
     assert "export HADOOP_CONF_DIR=" in hint
     monkeypatch.setenv("YARN_CONF_DIR", str(tmp_path))
-    assert missing("yarn")[0] == f"the directory of YARN_CONF_DIR={tmp_path} has no yarn-site.xml"
+    assert missing("yarn")[0] == f"no yarn-site.xml found in the directory of YARN_CONF_DIR={tmp_path}"
     (tmp_path / "yarn-site.xml").touch()
     check_master(SessionOptions("yarn"))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "core"))  # without that of YARN

@@ -67,7 +67,7 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
         ({"value": pa.array([b""]), "timestamp": pa.array([7])}, "column timestamp has type int64"),
         (
             {"value": pa.array([b""]), "timestamp": pa.array([1 << 62], pa.timestamp("s"))},
-            "the column timestamp to milliseconds: .*out of bounds",
+            "column 'timestamp' to milliseconds: .*out of bounds",
         ),
         ({"value": pa.array([b""]), "partition": pa.array(["0"])}, "column partition has type string, expected int"),
         ({"value": pa.array([b""]), "partition": pa.array([-3])}, "invalid partition '-3'"),

@@ -65,7 +65,7 @@ def test_missing_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_java_home_without_java_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(SparkMissingError, match=f"PATH has no java, and JAVA_HOME={tmp_path} has no bin/java"):
+    with pytest.raises(SparkMissingError, match=f"no java command in PATH, and JAVA_HOME={tmp_path} has no bin/java"):
         check_installed()
 
 

@@ -155,7 +155,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("fail Fetch NOPE", "fail: unknown error code 'NOPE'"),
         ("fail Fetch NOT_COORDINATOR 0", "fail: invalid count 0"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
-        ("lead t 0 2 99", "lead: 99 in a log from 0 to 3"),
+        ("lead t 0 2 99", "lead: offset 99 is outside of the log (offsets 0 to 3)"),
         ("hold t 0 1", "hold: node 1 is not a follower of t-0"),
         ("delete-records t 0 99", "delete-records: offset 99"),
         ("trouble g NONE", "trouble: NONE is not a coordinator error"),
@@ -166,7 +166,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("hold-metadata 9", "hold-metadata: no broker 9"),
         ("limit sleep 10", "limit: unknown quota 'sleep': use one of produce, fetch"),
         ("limit fetch much", "limit: invalid number 'much'"),
-        ("limit fetch 0", "limit: 0 bytes per second is invalid: use 1 to "),
+        ("limit fetch 0", "limit: invalid rate 0: use 1 to "),
         ("limit fetch 10 9", "limit: no broker 9"),
     ],
 )

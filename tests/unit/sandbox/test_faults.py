@@ -32,7 +32,7 @@ def test_several_faults_and_healing() -> None:
     assert changes[-1] == ()
 
 
-@pytest.mark.parametrize(("fault", "ms"), [(Fault.DELAY, 0), (Fault.REFUSE, 5)])
-def test_milliseconds_belong_to_delay(fault: Fault, ms: int) -> None:
-    with pytest.raises(ValueError, match="use ms > 0 for delay only"):
+@pytest.mark.parametrize(("fault", "ms", "accepted"), [(Fault.DELAY, 0, "1 or more"), (Fault.REFUSE, 5, "0")])
+def test_milliseconds_belong_to_delay(fault: Fault, ms: int, accepted: str) -> None:
+    with pytest.raises(ValueError, match=f"invalid ms={ms} for fault {fault.value}: use {accepted}$"):
         NodeFaults().start(fault, ms=ms)

@@ -65,5 +65,5 @@ def test_pattern_that_kafka_does_not_run_is_refused_with_the_reason(pattern: str
 
 def test_pattern_is_refused_where_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "re2", None)
-    with pytest.raises(RegexRefused, match=r"google-re2 to run it: pip install 'kctl-kafka\[sandbox\]'"):
+    with pytest.raises(RegexRefused, match=r"google-re2 for regular expressions: pip install 'kctl-kafka\[sandbox\]'"):
         full_matcher("no-other-test-has-this")

@@ -48,7 +48,7 @@ def test_schema_id_decides_in_auto() -> None:
 
 def test_form_that_is_named_must_be_that_of_the_schema() -> None:
     scene = Scene()
-    with pytest.raises(DecodeError, match="schema 2 is JSON, not AVRO"):
+    with pytest.raises(DecodeError, match="schema 2 has type JSON, expected AVRO"):
         scene.decode(Form.AVRO, write_frame(scene.json, b"{}"))
     with pytest.raises(DecodeError, match="has no schema ID"):
         scene.decode(Form.AVRO, b"plain")

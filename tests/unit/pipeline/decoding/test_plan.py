@@ -11,7 +11,7 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
     [
         ("csv", None, "decode value='csv': use one of auto, avro, protobuf, json-schema"),
         ("avro", "id:x", "invalid value schema 'id:x': 'x' is not a valid schema id"),
-        ("avro", "auto", "the value reader schema cannot be the schema of each record"),
+        ("avro", "auto", "invalid value schema 'auto': use SUBJECT"),
     ],
 )
 def test_form_or_schema_that_does_not_exist_is_refused(form: str, schema: str | None, words: str) -> None:

@@ -88,7 +88,7 @@ def test_records_that_do_not_decode_keep_their_place_offset_reason_and_bytes() -
         None,
     ]
     assert "value: the bytes have no schema ID" in errors[0]["reason"]
-    assert "value: not Avro of this schema" in errors[2]["reason"]
+    assert "value: the bytes do not fit the Avro schema" in errors[2]["reason"]
     assert "Schema 99 not found" in errors[3]["reason"]
 
 

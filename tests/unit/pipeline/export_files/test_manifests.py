@@ -224,7 +224,7 @@ def test_a_run_that_has_lost_the_folder_merges_nothing(tmp_path: Path, by_fours:
     first._files = list_manifests(first.path).files
     first._files.append(first._files[-1])
     before = names(first.path)
-    with pytest.raises(FolderError, match="another export has taken"):
+    with pytest.raises(FolderError, match="another export started in"):
         first._merge()
     assert names(first.path) == before
     add(second, 4)
@@ -243,7 +243,7 @@ def test_merged_manifests_are_plain_json_too(tmp_path: Path, by_fours: None) -> 
 @pytest.mark.parametrize(
     ("gone", "words"),
     [
-        ("00000001-00000004.json", "lacks the manifest 00000001.json: the next one is 00000005.json"),
+        ("00000001-00000004.json", "manifest 00000001.json is missing in .*: the next manifest found is 00000005.json"),
         ("nothing", "the name of an export manifest"),
     ],
 )

@@ -44,7 +44,7 @@ def test_format_that_does_not_widen_refuses_by_the_field() -> None:
     old, new = value(("a", listed(pa.int32()))), value(("a", listed(pa.int64())))
     with pytest.raises(
         FolderError,
-        match=r"t has different columns: value.a.element is int32 and cannot change to "
+        match=r"t has different columns: value.a.element has type int32 and cannot change to "
         "int64",
     ):
         evolved(old, new, "t", can_widen=False)
@@ -54,14 +54,14 @@ def test_format_that_does_not_widen_refuses_by_the_field() -> None:
 def test_other_types_are_refused_by_all_their_names() -> None:
     old = value(("a", pa.int32()), ("b", pa.string()), ("c", pa.string()))
     new = value(("a", pa.string()), ("b", pa.struct([("x", pa.int32())])), ("c", pa.string()))
-    with pytest.raises(FolderError, match=r"value.a is int32, not string; value.b is string, not a struct$"):
+    with pytest.raises(FolderError, match=r"value.a has type int32, not string; value.b has type string, not struct$"):
         evolved(old, new, "t", can_widen=True)
 
 
 def test_bytes_and_structs_are_refused_both_ways() -> None:
     raw = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
     for old, new in ((raw, value(("a", pa.int32()))), (value(("a", pa.int32())), raw)):
-        with pytest.raises(FolderError, match="value is"):
+        with pytest.raises(FolderError, match="value has type"):
             evolved(old, new, "t", can_widen=True)
 
 

@@ -450,7 +450,7 @@ def test_field_that_is_new_becomes_a_column(location: Location) -> None:
 
 def test_table_with_decoded_columns_takes_no_bytes_and_the_other_way_round(location: Location) -> None:
     decoding(location)
-    with pytest.raises(FolderError, match="value is a struct, not binary"):
+    with pytest.raises(FolderError, match="value has type struct, not binary"):
         open_target(location, {}).fit({})
 
 
@@ -553,7 +553,7 @@ def test_expired_position_of_an_exported_topic_is_not_a_first_run(
     location, target = expiring(tmp_path)
     target.commit([ExportedRange(*IDLE, 0, 10, 0, (), "an-id", 10)], {})
     without_history(monkeypatch)
-    with pytest.raises(ExportDataError, match="has an earlier export, but no position of t-0, t-1"):
+    with pytest.raises(ExportDataError, match="contains an earlier export, but no position for t-0, t-1"):
         claimed(location, "again")
 
 
@@ -568,7 +568,7 @@ def test_files_without_a_position_are_not_a_first_run(location: Location, monkey
 
         without_history(monkeypatch)
         monkeypatch.setattr(deltalake.DeltaTable, "transaction_version", lambda *_: None)
-    with pytest.raises(ExportDataError, match="has an earlier export, but no position of t-0"):
+    with pytest.raises(ExportDataError, match="contains an earlier export, but no position for t-0"):
         claimed(location, "again")
 
 

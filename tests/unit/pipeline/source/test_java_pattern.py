@@ -34,8 +34,8 @@ def test_pattern_matches_what_java_matches(java: str, matched: list[str]) -> Non
 @pytest.mark.parametrize(
     ("java", "said"),
     [
-        ("[a-c&&[a]]", "intersection of classes"),
-        ("[a[b]]", "class inside a class"),
+        ("[a-c&&[a]]", "intersection of character classes"),
+        ("[a[b]]", "nested character classes"),
         (r"\p{IsLatin}", r"kctl does not support \\p\{IsLatin\}"),
         (r"orders\Z", r"kctl does not support \\Z"),
         (r"\X", r"kctl does not support \\X"),

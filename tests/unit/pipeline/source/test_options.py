@@ -123,8 +123,11 @@ def test_the_three_ways_to_select() -> None:
         ({"startingOffsets": '{"t":{"0":-1}}'}, "with offsets of 0 or more, -2 for earliest"),
         ({"kafka.auto.offset.reset": "earliest"}, "option kafka.auto.offset.reset is not supported: set the start"),
         ({"kafka.enable.auto.commit": "true"}, "option kafka.enable.auto.commit is not supported"),
-        ({"kafka.value.deserializer": "x"}, "option kafka.value.deserializer is not supported: values are binary"),
-        ({"subscribe": None, "subscribePattern": "[a-c&&[a]]"}, "intersection of classes"),
+        (
+            {"kafka.value.deserializer": "x"},
+            "option kafka.value.deserializer is not supported: values are always binary",
+        ),
+        ({"subscribe": None, "subscribePattern": "[a-c&&[a]]"}, "intersection of character classes"),
         ({"apiTimeout": "5"}, "invalid option apiTimeout '5': use a duration.*has no unit"),
         ({"apiTimeout": "5s", "kafka.max.block.ms": "4000"}, "apiTimeout and kafka.max.block.ms set the same timeout"),
         ({"kafka.no.such": "1"}, "unknown property 'no.such'"),
@@ -144,7 +147,7 @@ def test_mistakes(changed: dict[str, str | None], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("fetchOffset.numRetries", "kctl retries offset requests until apiTimeout"),
+        ("fetchOffset.numRetries", "kctl retries offset requests until apiTimeout expires"),
         ("groupIdPrefix", "kctl does not use a consumer group to read"),
         ("kafka.group.id", "kctl does not use a consumer group to read"),
         ("kafka.metric.reporters", "the property configures metrics of Java clients"),
@@ -172,7 +175,7 @@ def test_poll_timeout_of_the_connector_is_the_api_timeout() -> None:
 
 
 def test_transactional_id_of_a_write_is_refused_at_planning() -> None:
-    with pytest.raises(ConfigError, match=r"transactional\.id is not supported: tasks write at least once"):
+    with pytest.raises(ConfigError, match=r"transactional\.id is not supported: tasks write each record at least once"):
         write_options({"kafka.bootstrap.servers": "b:1", "kafka.transactional.id": "x"})
 
 

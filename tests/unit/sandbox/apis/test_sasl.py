@@ -128,7 +128,7 @@ def test_strangers_get_nothing_else() -> None:
     client = scenario.connect()
     client.send(MetadataRequest(), 9)
     assert client.wire.is_closed
-    assert scenario.sandbox.listeners[1].refused[-1] == "Metadata before authentication"
+    assert scenario.sandbox.listeners[1].refused[-1] == "cannot process Metadata before authentication"
     other = scenario.connect()
     other.end.receive((524_289).to_bytes(4, "big"))
     assert other.wire.is_closed
@@ -141,7 +141,7 @@ def test_strangers_have_few_requests() -> None:
         assert client.wire.is_closed is False
         client.send(ApiVersionsRequest(), 3)
     assert client.wire.is_closed
-    assert scenario.sandbox.listeners[1].refused[-1] == "more than 20 requests before authentication"
+    assert scenario.sandbox.listeners[1].refused[-1] == "the client sent more than 20 requests before authentication"
 
 
 def test_steps_out_of_order() -> None:
