@@ -185,7 +185,7 @@ CALL_FAULTS = (
         51,
         "Records that were read are no longer in the log",
         ExitCode.DATA,
-        "cannot continue ...-# at offset #: the log was truncated: ...",
+        "cannot continue reading ...-# at offset #: the log was truncated, ...",
         "",
         "A replica without the newest records became leader, which unclean.leader.election.enable=true allows. With "
         "a reset policy, the consumer continues at the first offset that may differ, and a note shows this offset. "

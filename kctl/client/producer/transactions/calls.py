@@ -186,7 +186,7 @@ class TransactionClient:
             ValueError: an offset or the member is invalid.
         """
         if self._transactional_id is None:
-            raise IllegalStateError(f"{step.value}() needs transactional.id: set transactional.id")
+            raise IllegalStateError(f"cannot call {step.value}(): transactional.id is not set")
         if self._mailbox.is_on_loop():
             raise IllegalStateError(f"callbacks must not call {step.value}(): the wait would never end")
         checked = checked_offsets({} if offsets is None else offsets)
