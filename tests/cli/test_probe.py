@@ -158,7 +158,7 @@ def test_a_broker_that_answers_as_another() -> None:
         served.sandbox.advertise(2, "127.0.0.1", int(first.rpartition(":")[2]))
         ended = kctl("probe", "-b", first)
     assert ended.code == ExitCode.ADVERTISED_ADDRESS
-    assert "advertised as broker 2, but broker 1 responds there" in ended.stdout.decode()
+    assert "broker 2 advertises this address, but broker 1 responds" in ended.stdout.decode()
 
 
 def test_the_coordinator_of_a_group(bootstrap: str) -> None:

@@ -102,7 +102,7 @@ CONNECTION_FAULTS = (
         10,
         "The server accepts the connection but does not respond",
         ExitCode.CONNECT_TIMEOUT,
-        "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
+        "the server sent no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
         "check that the port is a Kafka port and that the broker responds",
         "The broker hangs, for example because of a full disk or long garbage collection, but its operating system "
         "accepts connections. Another cause is a server that is not a Kafka broker and waits for data.",
@@ -140,7 +140,8 @@ CONNECTION_FAULTS = (
         14,
         "A TLS client on a plaintext port",
         ExitCode.WRONG_PROTOCOL,
-        "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
+        "the TLS handshake failed, probably because the listener does not use TLS: the server ... the connection "
+        "after # ms [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
         "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries the "
@@ -179,7 +180,7 @@ CONNECTION_FAULTS = (
         18,
         "The TLS handshake hangs",
         ExitCode.CONNECT_TIMEOUT,
-        "connected, but the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
+        "the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
         "check that the port uses TLS and that the server is not overloaded",
         "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for data.",
         _PEERS,
@@ -188,7 +189,7 @@ CONNECTION_FAULTS = (
         19,
         "The broker's certificate has expired",
         ExitCode.TLS,
-        "certificate expired ... [phase tls]",
+        "the certificate expired ... [phase tls]",
         "renew the certificate of the broker",
         "The certificate, or a certificate that signed it, has expired. kctl probe shows the chain.",
         _TLS,
@@ -197,7 +198,7 @@ CONNECTION_FAULTS = (
         20,
         "The broker's certificate is not valid yet",
         ExitCode.TLS,
-        "certificate is valid only from ... [phase tls]",
+        "the certificate is valid only from ... [phase tls]",
         "check the clock of this machine",
         "The clock of this machine is behind, or the certificate was issued for a later date.",
         _TLS,
@@ -206,7 +207,7 @@ CONNECTION_FAULTS = (
         21,
         "The certificate is for another host",
         ExitCode.TLS,
-        "certificate is for ..., not for ... [phase tls]",
+        "the certificate is for ..., not for ... [phase tls]",
         "connect with a name in the certificate, or issue a certificate for this name",
         "The host name is not in the subject alternative names of the certificate. Connect with one of these names, "
         "or issue a certificate for the host name.",
@@ -216,7 +217,7 @@ CONNECTION_FAULTS = (
         22,
         "The certificate's issuer is not trusted",
         ExitCode.TLS,
-        "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
+        "the certificate of ... is not trusted: the client does not know issuer ... [phase tls]",
         "add the certificate of the issuer to ssl.truststore.location",
         "ssl.truststore.location does not contain the certificate authority of the broker, or the broker does not "
         "send an intermediate certificate.",
@@ -313,7 +314,7 @@ CONNECTION_FAULTS = (
         32,
         "Another broker or cluster responds",
         ExitCode.ADVERTISED_ADDRESS,
-        "advertised as broker #, but broker # responds there",
+        "broker # advertises this address, but broker # responds",
         "check the load balancer or port forward of this address",
         "A load balancer distributes connections to several brokers, port forwards are mixed up, or the bootstrap "
         "servers belong to different clusters. kctl probe checks the ID of each broker.",

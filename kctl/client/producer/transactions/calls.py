@@ -158,8 +158,10 @@ def _under_way(call: TransactionCall) -> IllegalStateError:
 
 def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
     others = " or abort_transaction()" if call.step is Step.OFFSETS else ""
-    call_again = f"repeat the call{others}, or close()"
-    text = f"{call.step.value}() timed out or was interrupted, so its result is unknown: {call_again}"
+    text = (
+        f"{call.step.value}() timed out or was interrupted, so its result is unknown: "
+        f"call {call.step.value}(){others} again, or close()"
+    )
     return IllegalStateError(text)
 
 
