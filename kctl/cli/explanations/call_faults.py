@@ -206,7 +206,7 @@ CALL_FAULTS = (
         53,
         "Another producer has taken over the transactional.id",
         ExitCode.UNDELIVERED,
-        "the producer can only be closed: ... (PRODUCER_FENCED)",
+        "the producer must be closed: ... (PRODUCER_FENCED)",
         "give each process its own transactional.id",
         "A second producer called init_transactions() with this transactional.id, or the coordinator aborted the "
         "transaction after transaction.timeout.ms. read_committed consumers skip records of the aborted transaction.",

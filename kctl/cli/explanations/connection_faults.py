@@ -286,7 +286,7 @@ CONNECTION_FAULTS = (
         29,
         "An advertised name does not resolve",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
+        "the bootstrap server responds, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
         "fix advertised.listeners of the broker, or make its host name resolve",
         "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. An "
         "advertised name, such as a container name, may resolve only on other machines.",
@@ -296,7 +296,7 @@ CONNECTION_FAULTS = (
         30,
         "An advertised address is unreachable, or is this machine itself",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok, but broker # advertises ...: ... [phase tcp]",
+        "the bootstrap server responds, but broker # advertises ...: ... [phase tcp]",
         "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable",
         "advertised.listeners contains localhost or an internal address that only other machines can reach.",
         _ADVERTISED,

@@ -175,7 +175,9 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
             yield _failed_node(report, known)
             continue
         place = f"{report.target.host}:{report.target.port}"
-        text = f"bootstrap ok, but broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        text = (
+            f"the bootstrap server responds, but broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        )
         severity = Severity.WARNING if is_partial else Severity.ERROR
         hint = advertised_hint(report.error)
         yield ProbeFinding("advertised-unusable", severity, str(report.target), text, hint, report.error)

@@ -37,7 +37,12 @@ def found_by_a_new_client(story: Story, *further: str) -> dict[str, Finding]:
             "advertised-loopback",
             "broker 2 advertises the loopback address 127.0.0.1:9092, but the bootstrap server is 10.",
         ),
-        (1, ("10.0.0.1", CLOSED_PORT), "advertised-unusable", "bootstrap ok, but broker 1 advertises 10.0.0.1:1: "),
+        (
+            1,
+            ("10.0.0.1", CLOSED_PORT),
+            "advertised-unusable",
+            "the bootstrap server responds, but broker 1 advertises 10.0.0.1:1: ",
+        ),
     ],
 )
 def test_address_that_a_broker_does_not_have_is_found(

@@ -98,7 +98,11 @@ def test_each_fault_by_its_number() -> None:
         ("kctl: 127.0.0.1:9092: connection refused (RST after 3 ms) [phase tcp]", 5),
         ("connection refused", 5),
         ("no SYN-ACK within 2s (--connect-timeout) [phase tcp]", 7),
-        ("bootstrap ok, but broker 1 advertises 127.0.0.1:19092: connection refused (RST after 0 ms) [phase tcp]", 30),
+        (
+            "the bootstrap server responds, but broker 1 advertises 127.0.0.1:19092: "
+            "connection refused (RST after 0 ms) [phase tcp]",
+            30,
+        ),
         ("the resolver does not respond", 2),
         ("the certificate expired", 19),
     ],

@@ -148,7 +148,7 @@ def test_advertised_unusable_puts_both_names_side_by_side() -> None:
         "advertised-unusable"
     ]
     assert finding.severity is Severity.ERROR
-    assert finding.text.startswith("bootstrap ok, but broker 1 advertises no-such:9092")
+    assert finding.text.startswith("the bootstrap server responds, but broker 1 advertises no-such:9092")
 
 
 def test_advertised_loopback_is_told_to_those_who_came_from_outside() -> None:

@@ -31,7 +31,7 @@ def read_store(
     wanted = config.values[store_type.name]
     if _PEM_BEGIN in content:
         if config.is_given(store_type) and wanted != "PEM":
-            raise ConfigError(f"{location.name}={path} is PEM: set {store_type.name}=PEM", key=store_type.name)
+            raise ConfigError(f"{location.name}={path} is a PEM file: set {store_type.name}=PEM", key=store_type.name)
         try:
             return content.decode()
         except UnicodeDecodeError:
