@@ -132,7 +132,7 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
         where = str(report.target)
         if report.works_with:
             hint = f"use security.protocol={report.works_with}"
-            text = f"the connection failed, but an attempt with {report.works_with} succeeded: {_reason(report)}"
+            text = f"{report.works_with} works, but the configured security.protocol does not: {_reason(report)}"
             yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
             text = (
