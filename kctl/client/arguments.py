@@ -116,7 +116,7 @@ def instant_ms(parameter: str, given: int | datetime) -> int:
 
 
 def wrong_type(where: str, given: Any, noun: str) -> TypeError:
-    hint = f"; use [{shown(where, given)}]" if isinstance(given, str) and noun.startswith("a list of strings") else ""
+    hint = f": use [{shown(where, given)}]" if isinstance(given, str) and noun.startswith("a list of strings") else ""
     return TypeError(f"{where} must be {noun}, not {shown(where, given)}{hint}")
 
 
@@ -173,7 +173,7 @@ def _kind(annotation: Any, name: str) -> Kind:
         fields = _fields(annotation) if issubclass(annotation, tuple) else None
         taken = _as_is if fields is None else partial(_values, fields)
         return Kind(noun, annotation.__name__, lambda given: isinstance(given, annotation), taken)
-    raise TypeError(f"{name}: no rule for arguments of type {annotation}")
+    raise TypeError(f"cannot check argument {name}: the type {annotation} is not supported")
 
 
 def _fields(annotation: type) -> dict[str, Kind]:

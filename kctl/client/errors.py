@@ -114,14 +114,14 @@ class AbortableTransactionError(TransactionError):
     """The open transaction must be aborted. Call abort_transaction(), then begin a new transaction."""
 
     def __init__(self, cause: KafkaError) -> None:
-        super().__init__(f"the transaction can only be aborted: {cause}", cause)
+        super().__init__(f"the transaction must be aborted: {cause}", cause)
 
 
 class FatalTransactionError(TransactionError):
     """The producer must be closed: a newer producer replaced it, or the cluster rejects it."""
 
     def __init__(self, cause: KafkaError) -> None:
-        super().__init__(f"the producer can only be closed: {cause}", cause)
+        super().__init__(f"the producer must be closed: {cause}", cause)
 
 
 class TransactionAbortedError(KafkaError):
@@ -279,7 +279,7 @@ class UndeliveredError(KafkaError):
     kind = ErrorKind.UNDELIVERED
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
-        super().__init__(f"{counted(undelivered, 'record')} not delivered, first error: {cause}")
+        super().__init__(f"{counted(undelivered, 'record')} not delivered. First error: {cause}")
         self.undelivered = undelivered
         self.cause = cause
 
@@ -431,7 +431,7 @@ class AdvertisedAddressError(TransportError):
     kind = ErrorKind.ADVERTISED_ADDRESS
 
     def __init__(self, node_id: int, cause: TransportError, *, hint: str = "") -> None:
-        super().__init__(f"bootstrap ok, but broker {node_id} advertises {cause}", hint=hint)
+        super().__init__(f"the bootstrap server responds, but broker {node_id} advertises {cause}", hint=hint)
         self.node_id = node_id
         self.cause = cause
         self.retriable = cause.retriable

@@ -183,7 +183,7 @@ class ResetCause(Enum):
     """Reason of a position reset; the value is the text for users."""
 
     OUT_OF_RANGE = "the partition does not have this offset"
-    TRUNCATED = "the log was truncated: a leader without the last records was elected"
+    TRUNCATED = "the log was truncated (the new leader did not have the last records)"
     RECREATED = "the topic was deleted and recreated"
 
 
@@ -202,10 +202,14 @@ class PositionReset(NamedTuple):
     cause: ResetCause
 
     def __str__(self) -> str:
-        way = f"{self.old_offset} to {self.new_offset}"
-        return f"{self.topic}-{self.partition}: position moved from {way} (auto.offset.reset={self.policy}): " + (
-            self.cause.value
+        return (
+            f"{self.topic}-{self.partition}: auto.offset.reset={self.policy} moved the position "
+            f"from {self.old_offset} to {self.new_offset}, because {self.cause.value}"
         )
+
+
+CANNOT_COMMIT = "cannot commit "
+"""Start of the errors of commits, which messages do not repeat."""
 
 
 class AutoCommitFailed(NamedTuple):
@@ -221,6 +225,8 @@ class AutoCommitFailed(NamedTuple):
 
     def __str__(self) -> str:
         what = listed(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.offsets)
+        if str(self.error).startswith(CANNOT_COMMIT):
+            return f"group {self.group_id}: {self.error} (automatic commit of {what})"
         return f"group {self.group_id}: automatic commit of {what} failed: {self.error}"
 
 
@@ -300,7 +306,7 @@ class CoordinatorLost(NamedTuple):
     error: KafkaError
 
     def __str__(self) -> str:
-        return f"{self.owner}: coordinator {self.node_id} ({self.host}:{self.port}) lost: {self.error}"
+        return f"{self.owner}: lost the coordinator, broker {self.node_id} ({self.host}:{self.port}): {self.error}"
 
 
 Event = (
@@ -400,14 +406,14 @@ class EventLog:
         self._silent_until_ms[key] = event.at_ms + QUIET_MS
         unlogged = self._unlogged.pop(key, 0)
         what = "connection lost" if isinstance(event, Lost) else "connection failed"
-        more = f" ({unlogged} more since the last line)" if unlogged else ""
+        more = f" ({unlogged} similar failures since the last line were not logged)" if unlogged else ""
         connection_logger.warning("%s%s: %s%s", self._prefix, what, event.error, more)
 
     def _log_request(self, event: "RequestSent | ResponseReceived | RequestExpired") -> None:
         if isinstance(event, RequestSent):
-            what = f"sent, v{event.version}, {event.size_bytes} bytes"
+            what = f"sent {event.size_bytes} bytes (version {event.version})"
         elif isinstance(event, ResponseReceived):
-            what = f"response after {event.elapsed_ms}ms, {event.size_bytes} bytes"
+            what = f"received {event.size_bytes} bytes after {event.elapsed_ms}ms"
         else:
             what = f"no response within {event.limit_ms}ms"
         request_logger.debug("%s%s: %s %d: %s", self._prefix, event.target, event.api, event.correlation_id, what)

@@ -240,12 +240,12 @@ class HttpClient:
         whole = exchange.timer
         if timer.deadline_at_ms >= whole.deadline_at_ms and whole.timeout_ms != limit_ms:  # equal: a login
             limit_ms, limit = whole.timeout_ms, "default.api.timeout.ms"
-        text = f"{what} within {duration_text(limit_ms)} ({limit})"
+        text = what.format(f"within {duration_text(limit_ms)} ({limit})")
         return ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=timer.elapsed_ms, hint=exchange.unreachable_hint)
 
     def _refused(self, exchange: "_Exchange", phase: str, error: OSError, timer: Timer) -> TransportError:
         if isinstance(error, TimeoutError):
-            what = "no TCP connection" if phase == "tcp" else "the TLS handshake did not finish"
+            what = "no TCP connection {}" if phase == "tcp" else "the TLS handshake did not finish {}"
             return self._too_slow(exchange, what, timer)
         if isinstance(error, ssl.SSLError):
             return TlsError(

@@ -17,7 +17,7 @@ class ErrorKind(Enum):
     USAGE = "usage or configuration"
     PARTIAL = "partial failure"
     DNS = "name resolution failed"
-    CONNECTION = "refused, reset, or unreachable"
+    CONNECTION = "connection refused or reset, or host unreachable"
     CONNECT_TIMEOUT = "connect timeout"
     TLS = "TLS handshake failed"
     AUTHENTICATION = "authentication failed"

@@ -123,9 +123,11 @@ def error_of(error: Any, login: KerberosLogin, host: str) -> AuthenticationError
 def _no_credentials(error: Any, login: KerberosLogin) -> AuthenticationError:
     if login.keytab is None:
         return AuthenticationError(f"no Kerberos ticket found: {_words(error)}", hint=_KINIT)
-    who = "no usable key" if login.principal is None else f"no usable key for {login.principal}"
-    hint = f"list the principals of the keytab with: klist -k {_shown(login.keytab)}"
-    return AuthenticationError(f"the keytab {_shown(login.keytab)} has {who}", hint=hint)
+    keytab = _shown(login.keytab)
+    text = f"the keytab {keytab} has no usable key"
+    if login.principal is not None:
+        text = f"the keytab {keytab} has no usable key for {login.principal}"
+    return AuthenticationError(text, hint=f"list the principals of the keytab with: klist -k {keytab}")
 
 
 def _gssapi() -> Any:

@@ -81,7 +81,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 def forked_error(client: str) -> IllegalStateError:
     return IllegalStateError(
-        f"the {client} was created before fork() and belongs to the parent process: create another in this process"
+        f"the {client} was created before fork() and belongs to the parent process: "
+        f"create another {client} in this process"
     )
 
 

@@ -304,14 +304,14 @@ def _invalid_value(response: MetadataResponse | TopicNamesResponse) -> str | Non
         return f"the Metadata response contains {len(response.brokers)} brokers, more than {MOST_BROKERS}"
     for each in response.brokers:
         if each.node_id < 0:
-            return f"the Metadata response contains a broker with the id {each.node_id}"
+            return f"the Metadata response contains a broker with the invalid id {each.node_id}"
         if one_line(each.host) != each.host:
             return f"the Metadata response contains the invalid host {one_line(each.host)} for broker {each.node_id}"
     for topic in response.topics:
         for part in topic.partitions:
             if part.partition_index < 0:
                 name = one_line(topic.name or "")
-                return f"the Metadata response contains partition {part.partition_index} of topic {name}"
+                return f"the Metadata response contains the invalid partition {part.partition_index} of topic {name}"
     return None
 
 

@@ -111,7 +111,9 @@ def test_listener_whose_certificate_has_expired(own_kafka: OwnKafka) -> None:
         with KafkaStory(cluster, **client, bootstrap_servers=f"{good},{expired}") as story:
             found = story.cluster()
     assert found.keys() == {"certificate-expired"}
-    assert re.match(rf"{expired}: certificate expired 20[-\d]+ \(CN=expired, ", found["certificate-expired"].sentence)
+    assert re.match(
+        rf"{expired}: the certificate expired 20[-\d]+ \(CN=expired, ", found["certificate-expired"].sentence
+    )
 
 
 def test_bootstrap_servers_of_two_clusters(kafka_newest: KafkaCluster, kafka_2_8: KafkaCluster) -> None:
@@ -134,7 +136,7 @@ def test_port_forward_that_leads_to_another_broker(kafka_three: KafkaCluster) ->
         found = story.cluster()["misrouted"]
     numbers = [node.number for node in kafka_three.nodes]
     assert f"{HOST}:{ports[1]}" in found.subject
-    assert f"advertised as broker {numbers[1]}, but broker {numbers[2]} responds there" in found.sentence
+    assert f"broker {numbers[1]} advertises this address, but broker {numbers[2]} responds" in found.sentence
 
 
 def test_loopback_address_that_is_advertised_to_clients_from_outside(kafka_newest: KafkaCluster) -> None:
@@ -147,7 +149,10 @@ def test_loopback_address_that_is_advertised_to_clients_from_outside(kafka_newes
     ):
         assert "advertised-loopback" not in healthy.cluster()
         found = story.cluster()["advertised-loopback"]
-    assert found.sentence == f"broker 1: broker 1 advertises {HOST}:{port}, but the bootstrap server is {OUTSIDE}"
+    assert (
+        found.sentence
+        == f"broker 1: broker 1 advertises the loopback address {HOST}:{port}, but the bootstrap server is {OUTSIDE}"
+    )
 
 
 def test_disk_that_fills_and_fails_is_found_until_it_is_repaired(two_disks: KafkaCluster, small_disk: Path) -> None:

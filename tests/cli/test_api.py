@@ -101,7 +101,7 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
         (("Metadata", "{"), "The request is not valid JSON: Expecting property name"),
         (("Metadata", "[]"), "The request is not a JSON object."),
         (("Metadata", "[" * 100_000), "The request is not valid JSON: it is nested too deeply."),
-        (("Metadata", '{"topics": [{"nam": "a"}]}'), "Metadata: topics[0].nam: unknown field; "),
+        (("Metadata", '{"topics": [{"nam": "a"}]}'), "Metadata: topics[0].nam: the field is unknown. Fields of "),
         (("NoSuchThing",), "Unknown API 'NoSuchThing'. List the APIs with: kctl api."),
         (("ListGroup",), "Unknown API 'ListGroup'. Did you mean 'ListGroups'?"),
         (("ListGroups", "--version", "99"), "ListGroups: invalid version 99: use 0 to 5"),

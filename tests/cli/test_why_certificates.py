@@ -76,9 +76,9 @@ def test_expired_certificate_of_one_address(tmp_path: Path, certificates: Certif
         "error",
         "renew the certificate of the broker",
     )
-    assert ended["sentence"].startswith(f"{expired}: certificate expired 20")
+    assert ended["sentence"].startswith(f"{expired}: the certificate expired 20")
     assert "(CN=expired, " in ended["sentence"]
-    assert (alone.code, f"{expired}: certificate expired" in alone.stderr) == (ExitCode.TLS, True)
+    assert (alone.code, f"{expired}: the certificate expired" in alone.stderr) == (ExitCode.TLS, True)
     assert why_cluster(*client(tmp_path, certificates, healthy)) == (0, {})
 
 
@@ -91,7 +91,7 @@ def test_certificate_for_another_name(tmp_path: Path, certificates: Certificates
     for code, found in (of_both, of_one):
         assert (code, set(found)) == (ExitCode.PARTIAL_FAILURE, {"certificate-name"})
         assert found["certificate-name"]["sentence"] == (
-            f"{wrong}: certificate is for elsewhere.invalid, not for 127.0.0.1"
+            f"{wrong}: the certificate is for elsewhere.invalid, not for 127.0.0.1"
         )
     assert why_cluster(*client(tmp_path, certificates, healthy, checks_names=False)) == (0, {})
 

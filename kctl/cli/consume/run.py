@@ -239,7 +239,8 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
             if commit_error is None
             else explain(commit_error)
         )
-        failure = failure._replace(message=f"cannot commit the last offsets: {failure.message}")
+        if not failure.message.startswith("cannot commit "):
+            failure = failure._replace(message=f"cannot commit the last offsets: {failure.message}")
     else:
         return ExitCode.OK
     common.environment.say_failure(failure, is_error=False)

@@ -187,7 +187,7 @@ CALL_FAULTS = (
         51,
         "Records that were read are no longer in the log",
         ExitCode.DATA,
-        "cannot continue ...-# at offset #: the log was truncated: ...",
+        "cannot continue reading ...-# at offset #: the log was truncated, ...",
         "",
         "A replica without the newest records became leader, which unclean.leader.election.enable=true allows. With "
         "a reset policy, the consumer continues at the first offset that may differ, and prints a note with the "
@@ -209,7 +209,7 @@ CALL_FAULTS = (
         53,
         "Another producer has taken over the transactional.id",
         ExitCode.UNDELIVERED,
-        "the producer can only be closed: ... (PRODUCER_FENCED)",
+        "the producer must be closed: ... (PRODUCER_FENCED)",
         "give each process its own transactional.id",
         "A second producer called init_transactions() with this transactional.id, or the coordinator aborted the "
         "transaction after transaction.timeout.ms. read_committed consumers skip records of the aborted transaction.",

@@ -104,7 +104,7 @@ CONNECTION_FAULTS = (
         10,
         "The server accepts the connection but does not respond",
         ExitCode.CONNECT_TIMEOUT,
-        "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
+        "the server sent no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
         "check that the port is a Kafka port and that the broker responds",
         "The broker hangs, for example because of a full disk or long garbage collection, but its operating system "
         "accepts connections. Another cause is a server that is not a Kafka broker and waits for data.",
@@ -142,7 +142,8 @@ CONNECTION_FAULTS = (
         14,
         "A TLS client on a plaintext port",
         ExitCode.WRONG_PROTOCOL,
-        "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
+        "the TLS handshake failed, probably because the listener does not use TLS: the server ... the connection "
+        "after # ms [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
         "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries a "
@@ -181,7 +182,7 @@ CONNECTION_FAULTS = (
         18,
         "The TLS handshake hangs",
         ExitCode.CONNECT_TIMEOUT,
-        "connected, but the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
+        "the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
         "check that the port uses TLS and that the server is not overloaded",
         "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for data.",
         _PEERS,
@@ -190,7 +191,7 @@ CONNECTION_FAULTS = (
         19,
         "The broker's certificate has expired",
         ExitCode.TLS,
-        "certificate expired ... [phase tls]",
+        "the certificate expired ... [phase tls]",
         "renew the certificate of the broker",
         "The certificate of the broker, or the certificate of an issuer, has expired. kctl probe shows the certificate "
         "chain.",
@@ -200,7 +201,7 @@ CONNECTION_FAULTS = (
         20,
         "The broker's certificate is not valid yet",
         ExitCode.TLS,
-        "certificate is valid only from ... [phase tls]",
+        "the certificate is valid only from ... [phase tls]",
         "check the clock of this machine",
         "The clock of this machine is behind, or the certificate was issued for a later date.",
         _TLS,
@@ -209,7 +210,7 @@ CONNECTION_FAULTS = (
         21,
         "The certificate is for another host",
         ExitCode.TLS,
-        "certificate is for ..., not for ... [phase tls]",
+        "the certificate is for ..., not for ... [phase tls]",
         "connect with a name in the certificate, or issue a certificate for this name",
         "The host name is not in the subject alternative names of the certificate. Connect with one of these names, "
         "or issue a certificate for the host name.",
@@ -219,7 +220,7 @@ CONNECTION_FAULTS = (
         22,
         "The certificate's issuer is not trusted",
         ExitCode.TLS,
-        "certificate of ... is not trusted: issuer ... is unknown",
+        "the certificate of ... is not trusted: the client does not know issuer ... [phase tls]",
         "add the certificate of the issuer to ssl.truststore.location",
         "ssl.truststore.location does not contain the certificate authority of the broker, or the broker does not "
         "send an intermediate certificate.",
@@ -288,7 +289,7 @@ CONNECTION_FAULTS = (
         29,
         "An advertised name does not resolve",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
+        "the bootstrap server responds, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
         "fix advertised.listeners of the broker, or make its host name resolve",
         "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. An "
         "advertised name, such as a container name, may resolve only on other machines.",
@@ -298,7 +299,7 @@ CONNECTION_FAULTS = (
         30,
         "An advertised address is unreachable, or refers to this machine",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok, but broker # advertises ...: ... [phase tcp]",
+        "the bootstrap server responds, but broker # advertises ...: ... [phase tcp]",
         "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable",
         "advertised.listeners of the broker contains localhost, or an internal address that only other machines can "
         "reach.",
@@ -318,7 +319,7 @@ CONNECTION_FAULTS = (
         32,
         "Another broker or cluster responds",
         ExitCode.ADVERTISED_ADDRESS,
-        "advertised as broker #, but broker # responds there",
+        "broker # advertises this address, but broker # responds",
         "check the load balancer or port forward of this address",
         "A load balancer distributes connections to several brokers, port forwards are swapped, or the bootstrap "
         "servers belong to different clusters. kctl probe checks the ID of each broker.",

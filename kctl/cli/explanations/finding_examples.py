@@ -105,7 +105,8 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "hint": "connect with a name in the certificate, or issue a certificate for this name",
     },
     "certificate-untrusted": {
-        "where": "kafka-1:9093", "text": "certificate of CN=kafka-1 is not trusted: issuer CN=Old CA is unknown here",
+        "where": "kafka-1:9093",
+        "text": "the certificate of CN=kafka-1 is not trusted: the client does not know issuer CN=Old CA",
         "hint": "add the certificate of the issuer to ssl.truststore.location",
     },
     "tls-failed": {

@@ -92,7 +92,7 @@ def request_api(
     """Send one request and return its response; errors are as in `Admin.request_api`."""
     key = api_key_of(name)
     if key is None:
-        raise ValueError("Kafka has no client API with this name")
+        raise ValueError(f"Kafka has no client API with the name {name}")
     kind = request_class(key)
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:

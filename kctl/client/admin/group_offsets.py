@@ -1,6 +1,6 @@
 """Committed offsets of a group: list, change, and delete. Changes require a group without members."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from kctl.client.admin.call import Call, Items, Results
@@ -51,7 +51,7 @@ def list_group_offsets(
     def read(response: OffsetFetchResponse) -> Items[str, Committed]:
         broker = str(coordinators.node(group_id) or "the coordinator")
         if names_groups and not response.groups:
-            return malformed("OffsetFetch", broker, f"does not contain group {group_id}")
+            return malformed("OffsetFetch", f"the OffsetFetch response from {broker} does not contain group {group_id}")
         found = committed_in(response, group_id, partitions or (), broker)
         if isinstance(found, KafkaError):
             return found
@@ -111,9 +111,8 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
         if len(response.groups) > len(group_ids) or (not response.groups and any(is_named)):
             named = {str(coordinators.node(group_id)) for group_id in group_ids}
             broker = named.pop() if len(named) == 1 else "a coordinator"
-            return malformed(
-                "OffsetFetch", broker, f"contains {len(response.groups)} groups instead of {len(group_ids)}"
-            )
+            groups = f"{len(response.groups)} groups instead of {len(group_ids)}"
+            return malformed("OffsetFetch", f"the OffsetFetch response from {broker} contains {groups}")
         if not response.groups:
             return [(group_id, _fate(committed_in(response, group_id, ()))) for group_id in group_ids]
         return [
@@ -143,7 +142,7 @@ def alter_group_offsets(
         return offset_commit(group_id, {key: offsets[key] for key in pending})
 
     def read(response: OffsetCommitResponse) -> Items[TopicPartition, bool]:
-        return _outcomes(codes_in(response.topics), "commit", group_id)
+        return _outcomes(codes_in(response.topics), lambda tp: f"commit the offset of {tp} for group {group_id}")
 
     results = Coordinators(call).each_item(group_id, offsets, build, read, max_version=LAST_VERSION_WITH_NAMES)
     return results.without_values()
@@ -160,7 +159,7 @@ def delete_group_offsets(
     def read(response: OffsetDeleteResponse) -> Items[TopicPartition, bool]:
         if response.error_code:
             return broker_error(response.error_code, f"delete offsets of group {group_id}")
-        return _outcomes(codes_in(response.topics), "delete", group_id)
+        return _outcomes(codes_in(response.topics), lambda tp: f"delete the offset of {tp} for group {group_id}")
 
     return Coordinators(call).each_item(group_id, partitions, build, read).without_values()
 
@@ -174,5 +173,7 @@ def _to_delete(partitions: Iterable[TopicPartition]) -> list[OffsetDeleteRequest
     ]
 
 
-def _outcomes(codes: Iterable[tuple[TopicPartition, int]], verb: str, group_id: str) -> Items[TopicPartition, bool]:
-    return [(tp, code_error(code, f"{verb} the offset of {tp} for group {group_id}") or True) for tp, code in codes]
+def _outcomes(
+    codes: Iterable[tuple[TopicPartition, int]], action: Callable[[TopicPartition], str]
+) -> Items[TopicPartition, bool]:
+    return [(tp, code_error(code, action(tp)) or True) for tp, code in codes]

@@ -164,10 +164,10 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
         )
     found = known.described.done.get(name)
     if found is None or found.producer_id != producer.producer_id:
-        reason = f"the coordinator already has another producer for transactional.id {name}"
+        reason = f"transactional.id {name} already belongs to another producer at the coordinator"
         return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
     if tp not in found.partitions:
-        reason = f"the coordinator reports transaction {name} in state {found.state} without this partition"
+        reason = f"the coordinator reports that transaction {name} (state {found.state}) does not contain the partition"
         return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
     started_at_ms, timeout_ms = found.started_at_ms, found.timeout_ms
     if found.state == ONGOING and started_at_ms is not None and wall_ms - started_at_ms > timeout_ms + OVERDUE_MS:
@@ -182,14 +182,14 @@ def _judge_unlisted(
 ) -> OpenTransaction:
     """Return the verdict on a producer that no coordinator reports; this principal may lack permission."""
     hanging = OpenTransaction(
-        tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows the producer of the transaction"
+        tp, producer, Verdict.HANGING, None, None, None, "no coordinator reports the producer of the transaction"
     )
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:
         reason = "the coordinator of the transaction may be a broker that did not respond"
     elif age_ms is None or age_ms < HIDDEN_MS:
         reason = (
-            "no coordinator knows the producer: the transaction hangs, or you need Describe on its transactional.id"
+            "no coordinator reports the producer: the transaction is hanging, or its transactional.id is hidden by ACLs"
         )
     else:
         return hanging

@@ -76,7 +76,12 @@ def _offsets_of(group: DescribeShareGroupOffsetsResponseGroup) -> Offsets | Kafk
             key = TopicPartition(topic.topic_name, part.partition_index)
             start = part.start_offset if part.start_offset >= 0 else None
             found = ShareOffset(start, part.lag if part.lag >= 0 else None)
-            offsets[key] = code_error(part.error_code, f"{what}: {key}", part.error_message) or found
+            offsets[key] = (
+                code_error(
+                    part.error_code, f"describe the offset of {key} for group {group.group_id}", part.error_message
+                )
+                or found
+            )
     return offsets
 
 
@@ -105,7 +110,8 @@ def alter_share_offsets(
         return [
             (
                 key := TopicPartition(topic.topic_name, part.partition_index),
-                code_error(part.error_code, f"{what}: {key}", part.error_message) or True,
+                code_error(part.error_code, f"set the offset of {key} for group {group_id}", part.error_message)
+                or True,
             )
             for topic in response.responses
             for part in topic.partitions
@@ -126,7 +132,8 @@ def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Re
         return [
             (
                 name := each.topic_name,
-                code_error(each.error_code, f"{what} for topic {name}", each.error_message) or True,
+                code_error(each.error_code, f"delete offsets of topic {name} for group {group_id}", each.error_message)
+                or True,
             )
             for each in response.responses
         ]

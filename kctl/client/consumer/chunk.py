@@ -116,7 +116,8 @@ def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | No
         last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
         if last < base_offset or last < last_offset:
             damage = (
-                f"the batch at byte {at - start} ends at offset {last}, before offset {max(base_offset, last_offset)}"
+                f"the batch at byte {at - start} ends at offset {last}, "
+                f"but must not end before offset {max(base_offset, last_offset)}"
             )
             break
         next_offset, last_offset, last_at, at = max(next_offset, last + 1), last, at, end

@@ -644,8 +644,10 @@ class Consumer(NotCopied):
         Raises: IllegalStateError: no group.id, or automatic commits.
         """
         if self._need_group("transaction").commits_itself:
-            need = "transaction() needs a consumer with enable.auto.commit=false"
-            raise IllegalStateError(f"{need}: automatic commits would skip records of aborted transactions")
+            raise IllegalStateError(
+                "transaction() requires enable.auto.commit=false, because automatic commits would skip records of "
+                "aborted transactions"
+            )
         return self._side.subscription.settled_removals, self._side.subscription.removals
 
     def _find_positions(self, timeout: Timeout) -> None:
@@ -664,7 +666,7 @@ class Consumer(NotCopied):
     def _need_group(self, call: str) -> GroupSide:
         self._check_open()
         if self._side.group is None:
-            raise IllegalStateError(f"{call}() needs group.id: set group.id")
+            raise IllegalStateError(f"cannot call {call}(): group.id is not set")
         return self._side.group
 
     def _reset(self, topic_partitions: Iterable[TopicPartition] | None, timestamp_ms: int) -> None:

@@ -406,15 +406,14 @@ def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
 
 
 def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTruncationError:
-    log = "the log was truncated: "
     if event.is_recreated:
-        log, since = "the topic was deleted and recreated", ""
+        cause = "the topic was deleted and recreated"
     elif event.end_offset >= 0:
-        since = f"the log of the leader differs from offset {event.end_offset} on"
+        cause = f"the log was truncated, and the leader has other records from offset {event.end_offset}"
     else:
-        since = "the leader does not know where its log differs"
+        cause = "the log was truncated, and the leader does not report the last common offset"
     return LogTruncationError(
-        f"cannot continue {tp} at offset {position}: {log}{since}. Call seek() or set auto.offset.reset",
+        f"cannot continue reading {tp} at offset {position}: {cause}. Call seek() or set auto.offset.reset",
         topic=tp.topic,
         partition=tp.partition,
         offset=position,

@@ -163,7 +163,7 @@ class Mailbox(Generic[E]):
             if not self.driver.wait(call.waiter, deadline_at_ms) and not call.is_done:
                 now_ms = self.clock.now_ms()
                 if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:
-                    doing = "waiting for the network loop, blocked by a callback or an overloaded machine"
+                    doing = "waiting for the network loop, which is blocked by a callback or an overloaded machine"
                     raise call.timed_out(doing, self._last_error())
                 is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended as well
             self.look()

@@ -45,18 +45,18 @@ _GREETINGS: tuple[tuple[bytes, str], ...] = (
 
 
 def name_peer(first_bytes: bytes) -> str:
-    """Describe a server by its first bytes, for example as `an HTTP server ("HTTP/1.1 400 Bad Request")`."""
+    """Describe a server by its first bytes, for example as `the server is an HTTP server ("HTTP/1.1 400 ...")`."""
     if is_tls(first_bytes):
-        return f"a TLS listener (TLS record {first_bytes[:7].hex(' ')})"
+        return f"the server is a TLS listener (TLS record {first_bytes[:7].hex(' ')})"
     for greeting, name in _GREETINGS:
         if first_bytes.startswith(greeting):
             line = first_bytes.splitlines()[0][:64].decode("ascii", "backslashreplace")
-            return f'{name} ("{_printable(line)}")'
+            return f'the server is {name} ("{_printable(line)}")'
     shown = f"first bytes {first_bytes[:_SHOWN_BYTES].hex(' ')}"
     if len(first_bytes) < _SIZE_BYTES:
-        return f"not a Kafka broker ({shown})"
+        return f"the server is not a Kafka broker ({shown})"
     size = int.from_bytes(first_bytes[:_SIZE_BYTES], signed=True)
-    return f"not a Kafka broker (frame size {size} bytes, {shown})"
+    return f"the server is not a Kafka broker (frame size {size} bytes, {shown})"
 
 
 def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
@@ -83,25 +83,25 @@ _UNREACHABLE = {
     errno.EPERM: "the operating system denied the connection",
 }
 _WAITED_FOR = {
-    Phase.DNS: ("no DNS response", "check the DNS resolver of this machine"),
-    Phase.TCP: ("no SYN-ACK", "check that the host is up and that no firewall drops packets"),
+    Phase.DNS: ("no DNS response {}", "check the DNS resolver of this machine"),
+    Phase.TCP: ("no SYN-ACK {}", "check that the host is up and that no firewall drops packets"),
     Phase.TLS: (
-        "connected, but the TLS handshake did not finish",
+        "the TLS handshake did not finish {}",
         "check that the port uses TLS and that the server is not overloaded",
     ),
     Phase.APIVERSIONS: (
-        "connected, but no ApiVersions response",
+        "the server sent no ApiVersions response {}",
         "check that the port is a Kafka port and that the broker responds",
     ),
-    Phase.SASL: ("SASL authentication did not finish", "check the authentication backend of the broker"),
+    Phase.SASL: ("SASL authentication did not finish {}", "check the authentication backend of the broker"),
 }
 
 
 class LoginWait(Enum):
-    """Reason why authentication is not ready before a connection: text and hint."""
+    """Reason why authentication is not ready before a connection: text with a place for the limit, and hint."""
 
-    TOKEN = "no OAUTHBEARER token", "check the token endpoint or the token callback"
-    TICKET = "no Kerberos ticket", "check that the KDC in krb5.conf resolves and responds"
+    TOKEN = "no OAUTHBEARER token {}", "check the token endpoint or the token callback"
+    TICKET = "no Kerberos ticket {}", "check that the KDC in krb5.conf resolves and responds"
 
 
 _CLOSED_HINTS = {
@@ -123,7 +123,7 @@ def expired(
 ) -> TransportError:
     """Return the error of an attempt that took longer than `limit_ms`, the value of the property `limit`."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
-    text = f"{what} within {duration_text(limit_ms)} ({limit})"
+    text = what.format(f"within {duration_text(limit_ms)} ({limit})")
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
@@ -132,7 +132,7 @@ def unfinished(
 ) -> TransportError:
     """Return the error for a caller whose deadline passed while the attempt to connect was running."""
     what, hint = _WAITED_FOR[phase] if waits_for is None else waits_for.value
-    text = f"{what} yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})"
+    text = what.format(f"yet (socket.connection.setup.timeout.ms {duration_text(limit_ms)})")
     return located(target, phase, ConnectTimeout(text, limit_ms=limit_ms, elapsed_ms=elapsed_ms, hint=hint))
 
 
@@ -152,7 +152,7 @@ def lost(
         return located(target, phase, _not_connected(elapsed_ms, error))
     ended = _closed(phase, elapsed_ms, error)
     if waiting:
-        ended = ConnectionLost(f"{ended} before its response to {waiting}", hint=ended.hint)
+        ended = ConnectionLost(f"{ended} (pending request: {waiting})", hint=ended.hint)
     return located(target, phase, ended)
 
 
@@ -166,13 +166,13 @@ def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> Tr
     lost = _closed(Phase.TLS, elapsed_ms, error)
     if error is not None and error.errno not in _HUNG_UP:
         return located(target, Phase.TLS, lost)
-    text = f"{lost} during the TLS handshake: probably a plaintext listener"
+    text = f"the TLS handshake failed, probably because the listener does not use TLS: {lost}"
     return located(target, Phase.TLS, TlsNotAnswered(text, hint=lost.hint))
 
 
 def wrong_peer(target: Target, phase: Phase, first_bytes: bytes) -> TransportError:
     hint = "use security.protocol=SSL (or SASL_SSL)" if is_tls(first_bytes) else "check the port"
-    return located(target, phase, WrongPeerError(f"the server is {name_peer(first_bytes)}", hint=hint))
+    return located(target, phase, WrongPeerError(name_peer(first_bytes), hint=hint))
 
 
 def bad_bytes(target: Target, phase: Phase, error: RemoteProtocolError) -> KafkaError:

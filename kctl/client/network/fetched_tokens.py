@@ -77,7 +77,8 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         return fetch_token(http, credentials, timer, setting=setting)
     except ApiTimeout as e:  # of this timer: getting a token is part of connecting
         text = (
-            f"no token within {duration_text(timer.timeout_ms)} (socket.connection.setup.timeout.ms): {e.waiting_for}"
+            f"the token endpoint returned no token within {duration_text(timer.timeout_ms)} "
+            f"(socket.connection.setup.timeout.ms): {e.waiting_for}"
         )
         raise ConnectTimeout(text, limit_ms=timer.timeout_ms, elapsed_ms=e.elapsed_ms) from None
     finally:

@@ -40,8 +40,8 @@ class ListenerNotes:
         where = target.host, target.port
         if where not in self._surplus:
             self._surplus.add(where)
-            what = f"the {api} v{version} response has {count} bytes after its end"
-            logger.info("%s: %s (the client ignores such bytes)", target, what)
+            what = f"the {api} v{version} response has {count} extra bytes at the end, which the client ignores"
+            logger.info("%s: %s", target, what)
 
 
 class ConnectionProgress:

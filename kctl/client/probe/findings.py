@@ -132,11 +132,13 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
         where = str(report.target)
         if report.works_with:
             hint = f"use security.protocol={report.works_with}"
-            text = f"{_reason(report)}. A second attempt with {report.works_with} succeeded"
+            text = f"{report.works_with} works, but the configured security.protocol does not: {_reason(report)}"
             yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
-            share = f"{len(ready)} of {len(same_node)} addresses of {report.target.host}"
-            text = f"{share} work, but this address failed: {_reason(report)}"
+            text = (
+                f"{len(ready)} of {len(same_node)} addresses of {report.target.host} work, but this address failed: "
+                f"{_reason(report)}"
+            )
             hint = "remove the stale DNS record or repair the route to the address"
             yield ProbeFinding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
@@ -173,7 +175,9 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
             yield _failed_node(report, known)
             continue
         place = f"{report.target.host}:{report.target.port}"
-        text = f"bootstrap ok, but broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        text = (
+            f"the bootstrap server responds, but broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        )
         severity = Severity.WARNING if is_partial else Severity.ERROR
         hint = advertised_hint(report.error)
         yield ProbeFinding("advertised-unusable", severity, str(report.target), text, hint, report.error)
@@ -202,7 +206,10 @@ def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     for broker in _brokers(reports):
         if _is_loopback(broker.host):
             place = f"{broker.host}:{broker.port}"
-            text = f"broker {broker.node_id} advertises {place}, but the bootstrap server is {came_by[0].host}"
+            text = (
+                f"broker {broker.node_id} advertises the loopback address {place}, "
+                f"but the bootstrap server is {came_by[0].host}"
+            )
             hint = "set advertised.listeners to a name that clients can reach"
             yield ProbeFinding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
 
@@ -213,7 +220,7 @@ def _misrouted(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         expected = by_place.get((report.target.host, report.target.port))
         if report.answers_as is None or expected is None or expected.node_id == report.answers_as:
             continue
-        text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} responds there"
+        text = f"broker {expected.node_id} advertises this address, but broker {report.answers_as} responds"
         hint = "check the load balancer or port forward of this address"
         yield ProbeFinding("misrouted", Severity.ERROR, str(report.target), text, hint)
 
@@ -247,7 +254,7 @@ def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) ->
     if replicas.under_replicated:
         count = f"{len(replicas.under_replicated)} of {counted(replicas.partitions, 'partition')}"
         text = f"{count} under-replicated: {_list(map(str, replicas.under_replicated))}"
-        hint = "show them with: kctl topics list --under-replicated"
+        hint = "list the topics with: kctl topics list --under-replicated"
         yield ProbeFinding("under-replicated", Severity.WARNING, "", text, hint)
 
 
@@ -265,11 +272,13 @@ def _no_controller(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding]:
     if coordinator is None or coordinator.node is not None:
         return
-    text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'no response'}"
+    reason = coordinator.error or "no response"
+    text = f"no coordinator for group {coordinator.group_id}: {reason}"
     hint = "try again, because the first group of a cluster creates __consumer_offsets"
     if coordinator.partition is not None:
         leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
-        text += f" (the group is on __consumer_offsets-{coordinator.partition}, {leader})"
+        partition = f"__consumer_offsets-{coordinator.partition}"
+        text = f"no coordinator for group {coordinator.group_id} on {partition} ({leader}): {reason}"
         hint = "check the replicas of the partition and min.insync.replicas"
     yield ProbeFinding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
 
@@ -286,7 +295,7 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
             yield ProbeFinding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
         else:
             text = f"the connection was closed after {seconds} of idle time: {error}"
-            hint = "ignore this if it is connections.max.idle.ms of the broker: clients reconnect"
+            hint = "ignore this note if the idle time matches connections.max.idle.ms of the broker"
             yield ProbeFinding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
@@ -305,7 +314,7 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 def _untried(count: int) -> Iterable[ProbeFinding]:
     if count:
-        text = f"{count} advertised brokers were not tried: the probe timed out or has too many addresses"
+        text = f"{count} advertised brokers were not tried, because the probe timed out or found too many addresses"
         yield ProbeFinding("untried", Severity.WARNING, "", text, "use a longer default.api.timeout.ms")
 
 
@@ -331,8 +340,8 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
         return
     names = tls.chain[0].names
     if not any(is_for(name, tls.asked_for) for name in names):
-        text = f"certificate is for {_list(names) or 'no name'}, not for {tls.asked_for}"
-        hint = "connect with a host name of the certificate"
+        text = f"the certificate is for {_list(names) or 'no name'}, not for {tls.asked_for}"
+        hint = "connect with a host name that the certificate contains"
         yield ProbeFinding("certificate-name", Severity.WARNING, where, text, hint)
 
 

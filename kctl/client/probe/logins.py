@@ -40,7 +40,9 @@ class Logins:
         if connection.progress.phase is not Phase.SASL or not self._is_waiting(attempt):
             return False
         if len(attempt.held) + len(data) > MOST_HELD_BYTES:
-            error = RemoteProtocolError(f"more than {MOST_HELD_BYTES} bytes in response to SaslHandshake")
+            error = RemoteProtocolError(
+                f"the server sent more than {MOST_HELD_BYTES} bytes in response to SaslHandshake"
+            )
             raise connect_errors.bad_bytes(connection.target, Phase.SASL, error)
         attempt.held += data
         return True

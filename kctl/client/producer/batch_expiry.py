@@ -49,7 +49,7 @@ class BatchExpiry:
         first = next(iter(queue.batches), None)
         if not attempts and first is not None and first.attempts:
             where, cause = self._doing(queue, first)
-            return f"waiting behind another batch, never sent: {where}", cause
+            return f"waiting to send the batch to {name} after an earlier batch: {where}", cause
         times = f" (sent {counted(attempts, 'time')})" if attempts else ""
         if batch is not None and batch.is_in_flight:
             return f"waiting for broker {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error

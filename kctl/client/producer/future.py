@@ -173,7 +173,7 @@ class ColumnsFuture(NotCopied):
         return f"waiting for the delivery of {self.count - self.delivered - self.undelivered} records to {self.topic}"
 
     def __repr__(self) -> str:
-        return f"ColumnsFuture({self.topic}, {self.delivered} delivered, {self.undelivered} not, of {self.count})"
+        return f"ColumnsFuture({self.topic}, {self.delivered} of {self.count} delivered, {self.undelivered} failed)"
 
 
 class Failures:

@@ -350,8 +350,10 @@ class Producer(TransactionMethods, NotCopied):
         chosen = self._partitioner(record, list(info.partitions.values()))
         number: int | None = check("the partition that the partitioner returned", chosen, int | None)
         if number is not None and number not in info.partitions:
-            text = f"the partitioner returned {number}, but topic {record.topic} has partitions"
-            raise ValueError(f"{text} {listed(sorted(info.partitions))}")
+            known = listed(sorted(info.partitions))
+            raise ValueError(
+                f"the partitioner returned {number}, but the partitions of topic {record.topic} are {known}"
+            )
         return number
 
     def _wait_to_choose(self, topic: str, timer: Timer) -> None:
@@ -400,7 +402,7 @@ class Producer(TransactionMethods, NotCopied):
         wait = TopicWait(topic, partition, timer, self._driver.waiter())
         if self._mailbox.is_on_loop():
             self._mailbox.post(wait)
-            raise wait.timed_out(f"waiting for the metadata of topic {topic}, which callbacks must not do")
+            raise wait.timed_out(f"waiting for the metadata of topic {topic} (callbacks must not wait for metadata)")
         self._mailbox.ask(wait)
 
     def _wait_for_memory(self, record: SendFuture | RecordRun, timer: Timer) -> None:
@@ -536,14 +538,14 @@ class Producer(TransactionMethods, NotCopied):
             return
         timer.update()
         if running_callback is not None and self._sender.running_callback is running_callback:
-            raise self._not_joined(timer, "waiting for the network loop, blocked by a callback")
+            raise self._not_joined(timer, "waiting for the network loop, which is blocked by a callback")
         starved_at_ms = timer.now_ms + STARVED_MS
         while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()
             if self._sender.steps != steps:  # it is still failing records, which takes time for a hundred thousand
                 steps, starved_at_ms = self._sender.steps, timer.now_ms + STARVED_MS
             elif self._sender.running_callback is not None:
-                raise self._not_joined(timer, "waiting for the network loop, blocked by a callback")
+                raise self._not_joined(timer, "waiting for the network loop, which is blocked by a callback")
             elif timer.now_ms >= starved_at_ms:
                 raise self._not_joined(timer, "waiting for the network thread, which makes no progress")
 

@@ -167,8 +167,11 @@ class TransactionMethods:
             raise AbortableTransactionError(error) from error
         offsets = consumer.positions()
         if consumer._transaction_mark()[1] > mark:
-            text = "partitions of its records were unassigned. Call poll() once, before the block"
-            raise AbortableTransactionError(CommitFailedError(f"cannot commit the offsets of the block: {text}"))
+            text = (
+                "cannot commit the offsets of the transaction: partitions with records of the transaction were "
+                "unassigned. Call poll() once before the transaction"
+            )
+            raise AbortableTransactionError(CommitFailedError(text))
         try:
             if offsets:
                 self.send_offsets_to_transaction(offsets, consumer.group_metadata(), timeout)

@@ -149,7 +149,9 @@ def decode_member_data(cls: type[M], data: bytes) -> M:
     Raises: RemoteProtocolError: the bytes are not a valid message, or the version is negative.
     """
     if len(data) < _MEMBER_DATA_VERSION.size:
-        raise RemoteProtocolError(f"{cls.NAME}: {len(data)} bytes do not contain a version")
+        raise RemoteProtocolError(
+            f"{cls.NAME}: the data has {len(data)} bytes, which is too short for a version number"
+        )
     (version,) = _MEMBER_DATA_VERSION.unpack_from(data)
     if version < 0:
         raise RemoteProtocolError(f"{cls.NAME}: version {version}")

@@ -48,13 +48,15 @@ class _Encoder(Source):
         body, tagged, absent = self.split(cls)
         for entry in absent:
             if not entry.ignorable:
-                self.fail_if(self.is_set(entry, f"{var}.{entry.name}"), f"no {entry.name} in this version")
+                self.fail_if(
+                    self.is_set(entry, f"{var}.{entry.name}"), f"this version does not have the field {entry.name}"
+                )
         for entry in body:
             self.field(entry, f"{var}.{entry.name}")
         if self.flexible:
             self.tags(tagged, var)
         else:
-            self.fail_if(f"{var}.unknown_tagged_fields", "no tagged fields in this version")
+            self.fail_if(f"{var}.unknown_tagged_fields", "this version of the API does not support tagged fields")
 
     def field(self, entry: Field, value: str) -> None:
         nullable = entry.is_nullable_in(self.version)
@@ -170,5 +172,5 @@ class _Encoder(Source):
 def _add_unknown(section: dict[int, bytes], unknown: dict[int, bytes], declared: tuple[int, ...]) -> None:
     for tag in declared:
         if tag in unknown:
-            raise ValueError(f"tag {tag} is a declared field")
+            raise ValueError(f"tag {tag} in unknown_tagged_fields belongs to a declared field")
     section.update(unknown)

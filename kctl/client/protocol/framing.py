@@ -78,7 +78,9 @@ def peek_request(frame: bytes) -> RequestPrefix:
     Raises: RemoteProtocolError: the frame has less than 8 bytes.
     """
     if len(frame) < 8:
-        raise RemoteProtocolError(f"request of {len(frame)} bytes, a header has at least 8", first_bytes=frame)
+        raise RemoteProtocolError(
+            f"the request has {len(frame)} bytes, but a request header has at least 8 bytes", first_bytes=frame
+        )
     return RequestPrefix(
         int.from_bytes(frame[:2], "big", signed=True),
         int.from_bytes(frame[2:4], "big", signed=True),
@@ -241,7 +243,8 @@ class FrameReader:
 
     def _bad_size(self, following: bytes) -> RemoteProtocolError:
         return RemoteProtocolError(
-            f"frame of {self._left} bytes, 0 to {self.max_bytes} are allowed", first_bytes=self._head + following
+            f"the frame size must be from 0 to {self.max_bytes} bytes, not {self._left}",
+            first_bytes=self._head + following,
         )
 
 

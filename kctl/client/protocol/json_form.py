@@ -66,11 +66,13 @@ def _read_struct(kind: type[Any], value: object, version: int, path: str) -> Any
         place = f"{path}.{name}" if path else name
         if entry is None:
             known = ", ".join(camel_case(each.name) for each in kind.FIELDS if each.is_in(version))
-            raise _mistake(place, f"unknown field; {kind.__name__} has {known or 'no fields'}")
+            raise _mistake(place, f"the field is unknown. Fields of {kind.__name__}: {known or 'none'}")
         if not entry.is_in(version):
-            raise _mistake(place, f"not in version {version} of this API, only in {_versions(entry)}")
+            raise _mistake(
+                place, f"the field does not exist in version {version} of this API, only in {_versions(entry)}"
+            )
         if entry.name in given:
-            raise _mistake(place, "given twice")
+            raise _mistake(place, "the field is set twice")
         given[entry.name] = _read(entry, item, version, place)
     return kind(**given)
 
@@ -78,7 +80,7 @@ def _read_struct(kind: type[Any], value: object, version: int, path: str) -> Any
 def _read(entry: Field, value: object, version: int, path: str) -> object:
     if value is None:
         if not entry.is_nullable_in(version):
-            raise _mistake(path, "must not be null")
+            raise _mistake(path, "the value must not be null")
         return None
     if not entry.is_array:
         return _read_item(entry, value, version, path)
@@ -114,7 +116,7 @@ def _read_float(value: object, path: str) -> float:
         try:
             number = float(value)
         except OverflowError:
-            raise _mistake(path, "is too large for a number of 64 bits") from None
+            raise _mistake(path, "the number is too large for 64 bits") from None
         if math.isfinite(number):
             return number
     raise _mistake(path, f"expected a number, not {_short(value)}")
@@ -124,7 +126,7 @@ def _read_text(value: str, path: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _mistake(path, "is not Unicode: it has half of a surrogate pair") from None
+        raise _mistake(path, "the string is not valid Unicode: it contains a lone surrogate") from None
     return value
 
 

@@ -63,7 +63,7 @@ def parse_uuid(text: str) -> bytes:
     """Return the 16 bytes of a UUID in Kafka's form. Raises: ValueError: the text is not a UUID."""
     value = a2b_base64(text.encode("ascii").translate(_FROM_URL) + b"==", strict_mode=True)
     if len(value) != 16:
-        raise ValueError(f"a uuid has 16 bytes, {text!r} has {len(value)}")
+        raise ValueError(f"a UUID must have 16 bytes, but {text!r} has {len(value)}")
     return value
 
 
@@ -101,7 +101,7 @@ def read_uvarint(buf: bytes | memoryview, pos: int) -> tuple[int, int]:
         shift += 7
         pos += 1
         if shift == 35 and byte > 15:
-            raise Malformed("varint of more than 32 bits", start)
+            raise Malformed("the varint has more than 32 bits", start)
     return value, pos
 
 
@@ -120,7 +120,7 @@ class Reader:
     def read(self, size: int, what: str) -> bytes:
         """Return the next `size` bytes; `what` is their name in errors."""
         if size > self.left:
-            raise Malformed(f"{what} of {size} bytes, {self.left} bytes left", self.pos)
+            raise Malformed(f"cannot read {what}: {size} bytes needed, {self.left} bytes left", self.pos)
         start = self.pos
         self.pos += size
         return bytes(self.buf[start : self.pos])
@@ -137,7 +137,7 @@ class Reader:
         except IndexError:
             pos = self.end + 1
         if pos > self.end:
-            raise Malformed(f"varint cut off, {self.left} bytes left", start)
+            raise Malformed(f"the varint is incomplete: only {self.left} bytes are left", start)
         self.pos = pos
         return value
 
@@ -152,7 +152,7 @@ class Reader:
         if value == -1 and nullable:
             return None
         if value < 0:
-            raise Malformed(f"{what} is null" if value == -1 else f"{what} of length {value}", start)
+            raise Malformed(f"{what} is null" if value == -1 else f"invalid {what} length: {value}", start)
         return int(value)
 
     def string(self, compact: bool, nullable: bool, errors: str = "strict") -> str | None:
@@ -162,12 +162,12 @@ class Reader:
         if size is None:
             return None
         if size > MAX_STRING_BYTES:
-            raise Malformed(f"string of {size} bytes, {MAX_STRING_BYTES} are allowed", start)
+            raise Malformed(f"the string has {size} bytes, more than the limit of {MAX_STRING_BYTES} bytes", start)
         raw = self.read(size, "string")
         try:
             return raw.decode("utf-8", errors)
         except UnicodeDecodeError as error:
-            raise Malformed(f"string is not UTF-8: {error.reason}", self.pos - size + error.start) from None
+            raise Malformed(f"the string is not UTF-8: {error.reason}", self.pos - size + error.start) from None
 
     def byte_string(self, compact: bool, nullable: bool) -> bytes | None:
         size = self.length("bytes", "uvarint" if compact else "int32", nullable)
@@ -178,7 +178,7 @@ class Reader:
         start = self.pos
         count = self.length("array", "uvarint" if compact else "int32", nullable)
         if count is not None and count * min_item_bytes > self.left:
-            raise Malformed(f"array of {count} items, {self.left} bytes left", start)
+            raise Malformed(f"the array has {count} items, but only {self.left} bytes are left", start)
         return count
 
 
@@ -190,11 +190,11 @@ class Writer:
 
     def fixed(self, kind: str, value: object) -> None:
         if kind == "uuid" and not (isinstance(value, bytes) and len(value) == FIXED_SIZES[kind]):
-            raise Malformed(f"a uuid is 16 bytes, not {value!r}")
+            raise Malformed(f"a UUID must have 16 bytes, not {value!r}")
         try:
             self.parts.append(_PACKERS[kind].pack(value))
         except struct.error:
-            raise Malformed(f"{value!r} is no {kind}") from None
+            raise Malformed(f"{value!r} is not a valid {kind}") from None
 
     def length(self, prefix: str, size: int | None) -> None:
         value = -1 if size is None else size
@@ -211,13 +211,13 @@ class Writer:
             except (AttributeError, UnicodeEncodeError):
                 raise Malformed(f"{value!r} is not a string that UTF-8 can encode") from None
             if len(raw) > MAX_STRING_BYTES:
-                raise Malformed(f"string of {len(raw)} bytes, {MAX_STRING_BYTES} are allowed")
+                raise Malformed(f"the string has {len(raw)} bytes, more than the limit of {MAX_STRING_BYTES} bytes")
         self.length("uvarint" if compact else "int16", None if value is None else len(raw))
         self.parts.append(raw)
 
     def byte_string(self, value: bytes | None, compact: bool) -> None:
         if value is not None and not isinstance(value, bytes):
-            raise Malformed(f"{type(value).__name__} is not bytes")
+            raise Malformed(f"expected bytes, not {type(value).__name__}")
         self.length("uvarint" if compact else "int32", None if value is None else len(value))
         self.parts.append(value or b"")
 

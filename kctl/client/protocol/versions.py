@@ -39,13 +39,13 @@ class NodeVersions:
         if version >= 0:
             return version
         low, high = _spoken(request_cls, at_most)
+        name = f"{request_cls.NAME} (API key {request_cls.API_KEY})"
         offer = self.ranges.get(request_cls.API_KEY)
-        offered = f"versions {offer[0]} to {offer[1]}" if offer else f"no version of it{_since(request_cls.NAME)}"
-        raise UnsupportedVersionError(
-            f"{request_cls.NAME} (api key {request_cls.API_KEY}): versions {low} to {high} are needed, "
-            f"the node offers {offered}",
-            api=request_cls.NAME,
-        )
+        text = f"the broker does not support {name}{_since(request_cls.NAME)}"
+        if offer:
+            supported = f"the broker supports version {offer[0]} to {offer[1]}"
+            text = f"kctl needs {name} in version {low} to {high}, but {supported}"
+        raise UnsupportedVersionError(text, api=request_cls.NAME)
 
     def _common(self, request_cls: type[Request], at_most: int | None) -> int:
         low, high = _spoken(request_cls, at_most)
@@ -57,7 +57,7 @@ class NodeVersions:
 def _since(api: str) -> str:
     """Return the release that introduced an API, as a part of error messages; empty if unknown."""
     release = FIRST_RELEASE.get(api)
-    return "" if release is None else f" (Kafka {release} and later have it)"
+    return "" if release is None else f", which needs Kafka {release} or later"
 
 
 def _spoken(request_cls: type[Request], at_most: int | None) -> Versions:

@@ -14,7 +14,9 @@ def decode(cls: type[M], data: bytes | memoryview, version: int, offset: int = 0
     """Decode the message in `data` from `offset` to the end. Raises: as `codec.decode`."""
     message, pos = decode_header(cls, data, version, offset)
     if pos != len(data):
-        raise _remote_error(cls, version, "", Malformed(f"{len(data) - pos} bytes after the end", pos))
+        raise _remote_error(
+            cls, version, "", Malformed(f"the message has {len(data) - pos} extra bytes at the end", pos)
+        )
     return message
 
 
@@ -53,7 +55,7 @@ def encode_parts(message: Message, version: int) -> list[bytes]:
 def check_version(cls: type[Message], version: int) -> None:
     low, high = cls.VALID_VERSIONS
     if not low <= version <= high:
-        raise LocalProtocolError(f"{cls.__name__} has versions {low} to {high}, not {version}")
+        raise LocalProtocolError(f"{cls.__name__} version {version} does not exist: use {low} to {high}")
 
 
 def min_bytes(kind: str | type[Struct], version: int, flexible: bool) -> int:
@@ -110,7 +112,9 @@ class _Decode:
         if isinstance(entry.kind, type):
             self.structs_left -= count
         if self.structs_left < 0:
-            raise Malformed(f"array of {count} items, which makes more than {MOST_STRUCTS} in the message", start)
+            raise Malformed(
+                f"with an array of {count} structs, the message exceeds the limit of {MOST_STRUCTS} structs", start
+            )
         items = []
         for index in range(count):
             self.path.append(index)
@@ -134,7 +138,7 @@ class _Decode:
         if marker == -1:
             return None
         if marker != 1:
-            raise Malformed(f"marker of a nullable struct is {marker}, not 1 or -1", start)
+            raise Malformed(f"the marker of a nullable struct must be 1 or -1, not {marker}", start)
         return self.struct(cls)
 
     def tags(self, result: Any, tagged: dict[int, Field]) -> None:
@@ -143,8 +147,10 @@ class _Decode:
         for _ in range(outer.uvarint()):
             start = outer.pos
             tag = outer.uvarint()
-            if not last < tag <= MAX_TAG:
-                raise Malformed(f"tag {tag} after tag {last}" if tag <= last else f"tag {tag}", start)
+            if tag <= last:
+                raise Malformed(f"tags must be in ascending order, but tag {tag} follows tag {last}", start)
+            if tag > MAX_TAG:
+                raise Malformed(f"tag {tag} exceeds the limit of {MAX_TAG}", start)
             last = tag
             size = outer.uvarint()
             if size > outer.left:
@@ -179,16 +185,18 @@ class _Encode:
                 self.field(entry, getattr(value, entry.name))
             elif not entry.ignorable and getattr(value, entry.name) != entry.default_value():
                 self.path.append(entry.name)
-                raise Malformed("this version has no such field, and it is not at its default")
+                raise Malformed(
+                    "the field does not exist in this version of the API, so it must have its default value"
+                )
         if self.flexible:
             self.tags(value, tagged)
         elif value.unknown_tagged_fields:
-            raise Malformed("this version has no tagged fields")
+            raise Malformed("this version of the API does not support tagged fields")
 
     def field(self, entry: Field, value: Any) -> None:
         self.path.append(entry.name)
         if value is None and not entry.is_nullable_in(self.version):
-            raise Malformed("None, where this version requires a value")
+            raise Malformed("the value must not be None in this version of the API")
         if entry.is_array:
             self.array(entry, value)
         elif isinstance(entry.kind, type) and entry.is_nullable_in(self.version):
@@ -204,7 +212,7 @@ class _Encode:
         for index, item in enumerate(items or ()):
             self.path.append(index)
             if item is None:
-                raise Malformed("None, where this version requires a value")
+                raise Malformed("the value must not be None in this version of the API")
             self.value(entry, item)
             self.path.pop()
 
@@ -212,7 +220,7 @@ class _Encode:
         compact = self.flexible and entry.flexible
         if isinstance(entry.kind, type):
             if type(value) is not entry.kind:
-                raise Malformed(f"{type(value).__name__} is no {entry.kind.__name__}")
+                raise Malformed(f"expected {entry.kind.__name__}, not {type(value).__name__}")
             self.struct(value)
         elif entry.kind == "string":
             self.writer.string(value, compact)
@@ -237,7 +245,7 @@ class _Encode:
         self.writer = outer
         for tag, unknown in value.unknown_tagged_fields.items():
             if tag in tagged:
-                raise Malformed(f"unknown_tagged_fields has tag {tag}, which is a declared field")
+                raise Malformed(f"tag {tag} in unknown_tagged_fields belongs to a declared field")
             raw[tag] = unknown
         self.writer.tags(raw)
 

@@ -37,7 +37,8 @@ class Source(NamedTuple):
     def damaged(self, cause: str, base_offset: int, position: int) -> CorruptBatchError:
         position -= self.origin
         return CorruptBatchError(
-            f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: {cause}",
+            f"the batch at offset {base_offset} of {self.topic}-{self.partition} is corrupt "
+            f"at byte {position} of the records: {cause}",
             topic=self.topic,
             partition=self.partition,
             base_offset=base_offset,
@@ -47,8 +48,8 @@ class Source(NamedTuple):
     def unknown_codec(self, codec_id: int, base_offset: int, position: int) -> UnsupportedCodecError:
         position -= self.origin
         return UnsupportedCodecError(
-            f"{self.topic}-{self.partition}, batch at offset {base_offset}, byte {position} of the records: "
-            f"compression codec {codec_id} is unknown",
+            f"cannot decompress the batch at offset {base_offset} of {self.topic}-{self.partition} "
+            f"(byte {position} of the records): kctl does not support compression codec {codec_id}",
             topic=self.topic,
             partition=self.partition,
             base_offset=base_offset,
@@ -60,22 +61,26 @@ def read_batch(source: Source, data: bytes, at: int, end: int, *, check_crcs: bo
     """Read the header of the version 2 batch at `data[at:end]`. Raises: CorruptBatchError, UnsupportedCodecError."""
     base_offset, _, leader_epoch, magic = _BEFORE_CRC.unpack_from(data, at)
     if end - at < BATCH_OVERHEAD_BYTES:
-        raise source.damaged(f"length {end - at} is shorter than a batch's header", base_offset, at)
+        raise source.damaged(f"the batch has {end - at} bytes, fewer than a batch header", base_offset, at)
     if check_crcs:
         (expected,) = _CRC.unpack_from(data, at + CHECKED_AT - 4)
         actual = crc32c(data, 0, at + CHECKED_AT, end)
         if actual != expected:
-            raise source.damaged(f"CRC is {actual:08x}, the header has {expected:08x}", base_offset, at)
+            raise source.damaged(f"the CRC is {actual:08x}, but the header contains {expected:08x}", base_offset, at)
     attributes, last_delta, base_timestamp, max_timestamp, producer_id, epoch, sequence, count = _CHECKED.unpack_from(
         data, at + CHECKED_AT
     )
     if not 0 <= base_offset < _MAX_BASE_OFFSET:
-        raise source.damaged("base offset is out of range", base_offset, at)
+        raise source.damaged("the base offset is out of range", base_offset, at)
     if last_delta < 0 or not 0 <= count <= last_delta + 1:
-        raise source.damaged(f"{count} records with last offset delta {last_delta}", base_offset, at)
+        raise source.damaged(
+            f"the record count {count} does not match the last offset delta {last_delta}", base_offset, at
+        )
     surplus = end - at - BATCH_OVERHEAD_BYTES
     if count == 0 and surplus:
-        raise source.damaged(f"{surplus} bytes of records in a batch without records", base_offset, at)
+        raise source.damaged(
+            f"the batch contains {surplus} bytes of records, but its record count is 0", base_offset, at
+        )
     compression = codec_name(attributes & _CODEC_MASK)
     if compression is None:
         raise source.unknown_codec(attributes & _CODEC_MASK, base_offset, at)

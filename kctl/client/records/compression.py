@@ -87,7 +87,7 @@ def decompress(codec: str, data: memoryview, max_bytes: int) -> bytes:
 
 def _too_large(codec: str, max_bytes: int) -> DecompressionError:
     return DecompressionError(
-        f"{codec}: more than the {max_bytes} bytes that a batch may become (max_decompressed_bytes)"
+        f"{codec}: the decompressed records exceed the limit of {max_bytes} bytes (max_decompressed_bytes)"
     )
 
 
@@ -104,7 +104,7 @@ def _gunzip(data: memoryview, max_bytes: int) -> bytes:
         while not member.eof:
             piece = data[pos : pos + size]
             if not piece:
-                raise DecompressionError("gzip: the compressed bytes end early")
+                raise DecompressionError("gzip: the compressed data is truncated")
             try:
                 part = member.decompress(piece, left + 1)
             except zlib.error as error:
@@ -134,7 +134,7 @@ def _unsnappy(data: bytes, max_bytes: int) -> bytes:
         if size > left:
             raise _too_large("snappy", max_bytes)
         if size > len(block) * _SNAPPY_MAX_RATIO:
-            raise DecompressionError(f"snappy: a block of {len(block)} bytes cannot hold {size}")
+            raise DecompressionError(f"snappy: a block of {len(block)} bytes cannot decompress to {size} bytes")
         left -= size
         parts.append(bytes(cramjam.snappy.decompress_raw(block)))
     return b"".join(parts)
@@ -143,7 +143,7 @@ def _unsnappy(data: bytes, max_bytes: int) -> bytes:
 def _xerial_blocks(data: bytes) -> Iterator[bytes]:
     pos = len(_XERIAL_HEADER)
     if pos > len(data):
-        raise DecompressionError("snappy: the compressed bytes end early")
+        raise DecompressionError("snappy: the compressed data is truncated")
     while pos + 4 <= len(data):  # snappy-java ignores fewer bytes
         if data.startswith(_XERIAL_MAGIC[:4], pos):  # start of another stream
             if not data.startswith(_XERIAL_MAGIC, pos) or pos + len(_XERIAL_HEADER) > len(data):
@@ -153,7 +153,7 @@ def _xerial_blocks(data: bytes) -> Iterator[bytes]:
         size = int.from_bytes(data[pos : pos + 4], "big", signed=True)
         pos += 4
         if not 0 < size <= len(data) - pos:
-            raise DecompressionError(f"snappy: a block of {size} bytes with {len(data) - pos} left")
+            raise DecompressionError(f"snappy: the block size is {size} bytes, but {len(data) - pos} bytes are left")
         yield data[pos : pos + size]
         pos += size
 

@@ -60,9 +60,9 @@ def _parse(
     pos = at + FRAME_BYTES
     crc, magic, attributes = _HEAD.unpack_from(data, pos)
     if magic > 1:
-        raise source.damaged(f"a message of version {magic} among old ones", base_offset, origin)
+        raise source.damaged(f"a message of version 0 or 1 contains a message of version {magic}", base_offset, origin)
     if check_crcs and zlib.crc32(memoryview(data)[pos + 4 : end]) != crc:
-        raise source.damaged(f"CRC of the message at offset {offset} is not {crc:08x}", base_offset, origin)
+        raise source.damaged(f"the message at offset {offset} does not match its CRC {crc:08x}", base_offset, origin)
     pos += _HEAD.size
     timestamp = -1
     if magic == 1:
@@ -75,11 +75,11 @@ def _parse(
         (size,) = _LENGTH.unpack_from(data, pos) if end - pos >= _LENGTH.size else (-2,)
         pos += _LENGTH.size
         if size < -1 or size > end - pos:
-            raise source.damaged(f"{name} length {size} with {end - pos} bytes left", base_offset, origin)
+            raise source.damaged(f"the {name} length is {size}, but {end - pos} bytes are left", base_offset, origin)
         fields.append(None if size < 0 else data[pos : pos + size])
         pos += max(size, 0)
     if pos != end:
-        raise source.damaged(f"{end - pos} bytes after the message's value", base_offset, origin)
+        raise source.damaged(f"the message has {end - pos} extra bytes after its value", base_offset, origin)
     return Message(offset, magic, attributes, timestamp, fields[0], fields[1])
 
 
@@ -87,7 +87,7 @@ def _unwrap(
     source: Source, outer: Message, codec: str, at: int, check_crcs: bool, max_decompressed_bytes: int
 ) -> list[Message]:
     if outer.value is None:
-        raise source.damaged("a wrapper message without messages", outer.offset, at)
+        raise source.damaged("the compressed message contains no messages", outer.offset, at)
     value = repair_header(outer.value) if codec == "lz4" and outer.magic == 0 else outer.value
     try:
         plain = decompress(codec, memoryview(value), max_decompressed_bytes)
@@ -99,16 +99,20 @@ def _unwrap(
         size = FRAME.unpack_from(plain, pos)[1] if len(plain) - pos >= FRAME_BYTES else -1
         end = pos + FRAME_BYTES + size
         if size < 14 or end > len(plain):
-            raise source.damaged(f"message length {size} inside a wrapper", outer.offset, at)
+            raise source.damaged(
+                f"the compressed message contains a message with the invalid length {size}", outer.offset, at
+            )
         message = _parse(source, plain, pos, end, check_crcs=check_crcs, base_offset=outer.offset, origin=at)
         if message.magic != outer.magic or message.attributes & _CODEC_MASK:
-            raise source.damaged("a wrapper holds messages of another version or wrappers", outer.offset, at)
+            raise source.damaged(
+                "the compressed message contains compressed messages or messages of another version", outer.offset, at
+            )
         messages.append(message)
         if len(messages) > 1 and message.offset <= messages[-2].offset:
             break  # `_rewrite` rejects it; stop early in a wrapper that repeats a message
         pos = end
     if not messages:
-        raise source.damaged("a wrapper message without messages", outer.offset, at)
+        raise source.damaged("the compressed message contains no messages", outer.offset, at)
     if outer.magic == 1 and outer.offset != 0:
         # The wrapper has the offset of its last message; inner offsets are relative. Offset 0 is of a wrapper that no
         # broker has numbered.
@@ -121,13 +125,17 @@ def _rewrite(source: Source, outer: Message, codec: str, messages: list[Message]
     """Encode the messages as version 2 records; a log append time of the wrapper applies to all of them."""
     first, last = messages[0], messages[-1]
     if not 0 <= first.offset <= last.offset < _MAX_OFFSET:
-        raise source.damaged(f"offsets {first.offset} to {last.offset}", outer.offset, at)
+        raise source.damaged(f"the message offsets {first.offset} to {last.offset} are out of range", outer.offset, at)
     parts: list[bytes] = []
     previous = -1
     for message in messages:
         delta = message.offset - first.offset
         if not previous < delta < 1 << 31:
-            raise source.damaged(f"offset {message.offset} after {first.offset + previous}", outer.offset, at)
+            raise source.damaged(
+                f"message offsets must be in ascending order, but {message.offset} follows {first.offset + previous}",
+                outer.offset,
+                at,
+            )
         append_record(parts, delta, message.timestamp_ms, message.key, message.value, (), MAX_RECORD_BYTES)
         previous = delta
     if outer.magic == 0:

@@ -230,7 +230,9 @@ class BatchReader:
         batch, message = self._head(frame)
         if batch.base_offset <= self._last_offset:
             # No CRC covers the offset. Without this check, the batch would be left out as already read.
-            raise self._source.damaged(f"it follows offset {self._last_offset}", batch.base_offset, frame.at)
+            raise self._source.damaged(
+                f"the previous batch ends at offset {self._last_offset}", batch.base_offset, frame.at
+            )
         self._last_offset = batch.last_offset
         if batch.base_offset >= self._stop_offset:
             self._stop()
@@ -291,9 +293,11 @@ def next_frame(source: Source, data: bytes, at: int, limit: int) -> Frame | None
         return None
     base_offset, length = FRAME.unpack_from(data, at)
     if length < _SHORTEST_BATCH_BYTES - FRAME_BYTES:
-        raise source.damaged(f"batch length {length}", base_offset, at)
+        raise source.damaged(f"the batch length {length} is too small", base_offset, at)
     if limit - at > MAGIC_AT and data[at + MAGIC_AT] > 2:
-        raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format is unknown", base_offset, at)
+        raise source.damaged(
+            f"kctl does not support version {data[at + MAGIC_AT]} of the record format", base_offset, at
+        )
     return Frame(at, at + FRAME_BYTES + length, base_offset)
 
 
@@ -317,9 +321,11 @@ def split_batches(
     while at < len(data):
         frame = next_frame(source, data, at, len(data))
         if frame is None or frame.end > len(data):
-            raise source.damaged(f"a batch is cut after {len(data) - at} bytes", -1, at)
+            raise source.damaged(f"the batch is truncated after {len(data) - at} bytes", -1, at)
         if data[at + MAGIC_AT] != 2:
-            raise source.damaged(f"version {data[at + MAGIC_AT]} of the record format", frame.base_offset, at)
+            raise source.damaged(
+                f"the record format must have version 2, not {data[at + MAGIC_AT]}", frame.base_offset, at
+            )
         info = read_batch(source, data, at, frame.end, check_crcs=check_crcs)
         batches.append((info, data[at : frame.end]))
         at = frame.end

@@ -39,7 +39,10 @@ def read_marker(record: Record) -> ControlMarker:
     """Return the marker in a control record. Raises: CorruptBatchError: the key is too short."""
     key, value, batch = record.key or b"", record.value or b"", record.batch
     if len(key) < _KEY.size:
-        raise batch.damaged(f"a control record's key has {len(key)} bytes", f"record at offset {record.offset}")
+        raise batch.damaged(
+            f"the key of the control record has {len(key)} bytes instead of {_KEY.size}",
+            f"record at offset {record.offset}",
+        )
     _, type_id = _KEY.unpack_from(key)
     kind = _KINDS.get(type_id, f"type {type_id}")
     coordinator_epoch = UNKNOWN_EPOCH

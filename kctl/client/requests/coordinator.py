@@ -141,9 +141,9 @@ class Coordinator:
     def check(self, code: int, action: str) -> KafkaError | None:
         """Return the error of a response code, or None; a wrong coordinator is lost.
 
-        Args: action: imperative whose object is the name of the coordinator's key, such as `join`.
+        Args: action: failed action, as an imperative: `join group g`.
         """
-        return self.noted(code_error(code, f"{action} {self._name}"))
+        return self.noted(code_error(code, action))
 
     def noted(self, error: KafkaError | None) -> KafkaError | None:
         """Record the error of a response and return it; a wrong coordinator is lost."""
@@ -193,6 +193,10 @@ class Coordinator:
     def waiting_for(self) -> str:
         node = "" if self._node is None else f" {self._node}"
         return f"waiting for the coordinator{node} of {self._name}"
+
+    def waiting_to(self, action: str) -> str:
+        """Return `waiting_for` with the action of the coordinator, as an imperative."""
+        return f"{self.waiting_for} to {action}"
 
     @property
     def known_error(self) -> KafkaError | None:
@@ -278,7 +282,7 @@ class Coordinator:
         """Move to the reported coordinator if it differs; otherwise the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
-            text = f"{known} is no longer the coordinator, broker {node.node_id} is"
+            text = f"the coordinator moved from {known} to broker {node.node_id}"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"use the coordinator of {self._name}", text))
             self._on_found(node)
 

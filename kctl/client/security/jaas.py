@@ -35,7 +35,7 @@ class JaasEntry:
         """Return the value of an option. Raises: ConfigError: the option is empty or missing."""
         value = self.options.get(option, "")
         if not value:
-            raise ConfigError(f"{KEY}: {self.module} needs {option}=...", key=KEY)
+            raise ConfigError(f"{KEY}: the login module {self.module} needs the option {option}", key=KEY)
         return value
 
 

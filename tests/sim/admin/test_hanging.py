@@ -69,7 +69,7 @@ def test_transaction_whose_marker_was_lost_is_hanging_and_can_be_aborted() -> No
         assert (found.partition, found.verdict, found.start_offset, found.transactional_id) == (
             T0, Verdict.HANGING, 0, "alpha",
         )  # fmt: skip
-        assert "CompleteCommit without this partition" in found.reason
+        assert "(state CompleteCommit) does not contain the partition" in found.reason
         assert admin.abort_transaction(T0, 0).producer_id == found.producer.producer_id
         assert stable_end(cluster, 0) == 3
         assert admin.open_transactions(PARTITIONS).transactions == ()
@@ -86,7 +86,7 @@ def test_producer_that_no_coordinator_knows_is_hanging() -> None:
         wait(cluster, HIDDEN_MS)
         [found] = admin.open_transactions([T0]).transactions
         assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
-        assert found.reason == "no coordinator knows the producer of the transaction"
+        assert found.reason == "no coordinator reports the producer of the transaction"
 
     run_with_admin(use, topics={"t": 3})
 
@@ -119,7 +119,7 @@ def test_running_transaction_whose_id_may_not_be_described_is_undecided() -> Non
         found = admin.open_transactions([T0])
         assert [(each.verdict, each.transactional_id) for each in found.transactions] == [(Verdict.UNDECIDED, None)]
         assert (found.failed, found.missing) == ({}, {})
-        assert "or you need Describe on its transactional.id" in found.transactions[0].reason
+        assert "or its transactional.id is hidden by ACLs" in found.transactions[0].reason
         producer.close(0)
 
     run_with_admin(use, topics={"t": 3}, settings=ClusterSettings(authorizer=True))

@@ -100,9 +100,9 @@ def test_without_a_group_there_is_nothing_committed(cluster: GroupCluster) -> No
     def body() -> None:
         with cluster.consumer() as consumer:
             consumer.assign([T0])
-            with pytest.raises(IllegalStateError, match=r"seek_to_committed\(\) needs group.id"):
+            with pytest.raises(IllegalStateError, match=r"cannot call seek_to_committed\(\): group.id is not set"):
                 consumer.seek_to_committed()
-            with pytest.raises(IllegalStateError, match=r"positions\(\) needs group.id"):
+            with pytest.raises(IllegalStateError, match=r"cannot call positions\(\): group.id is not set"):
                 consumer.positions()
 
     cluster.play(body)

@@ -58,7 +58,7 @@ def test_the_start_and_the_way_on_from_an_offset_that_does_not_exist(
                 reported = cluster.resets().pop()
                 assert (reported.old_offset, reported.new_offset, reported.policy) == (lost, expected, policy)
                 assert reported.cause is ResetCause.OUT_OF_RANGE
-                assert f"t-0: position moved from {lost} to {expected}" in str(reported)
+                assert f"moved the position from {lost} to {expected}" in str(reported)
             assert len(cluster.resets()) == 2
 
     cluster.run(body)

@@ -123,7 +123,7 @@ def test_pattern_that_matches_no_topic_is_named_by_the_wait_for_the_group(cluste
         with cluster.consumer(group_id="g") as consumer:
             consumer.subscribe(re.compile("absent.*"))
             consumer.poll(5)
-            assert str(consumer.waiting_for_group()).endswith("; no topic matches absent.*")
+            assert str(consumer.waiting_for_group()).endswith(", because no topic matches absent.*")
 
     cluster.run(body)
 

@@ -107,7 +107,7 @@ def raising(members: Members, partitions_of: Mapping[str, int]) -> Assignment:
         (other_topic, "u-0 does not exist"),
         (twice, "t-0 is assigned twice"),
         (raising, "'weights'"),
-        (with_floats, r"partition 1\.0 of t is not an integer"),
+        (with_floats, r"partition number 1\.0 of topic t is not an integer"),
         (exiting, "3"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kctl.client.broker_errors import ErrorCode
+from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.cluster import TopicPartition
 from kctl.client.consumer.consumer import Consumer
 from kctl.client.errors import BrokerError, CloseTimeout, KafkaError
@@ -126,9 +126,19 @@ def test_failed_commit_by_hand_without_callback_is_logged(
 
     with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
         cluster.play(body)
-    assert [message.split("): ")[0] for message in caplog.messages] == (
-        [] if has_callback else ["cannot commit offsets of group g (t-0 at 1"]
-    )
+    assert [message.count("cannot commit") for message in caplog.messages] == ([] if has_callback else [1])
+    for message in caplog.messages:
+        assert message.startswith("group g: cannot commit the offset of t-0 for group g: ")
+        assert message.endswith("(GROUP_AUTHORIZATION_FAILED) (commit of t-0 at 1)")
+
+
+def test_failed_automatic_commit_does_not_repeat_its_error() -> None:
+    def shown(error: KafkaError) -> str:
+        return str(AutoCommitFailed(0, "g", (("t", 0, 4),), error))
+
+    refused = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "commit the offset of t-0 for group g")
+    assert shown(refused) == f"group g: {refused} (automatic commit of t-0 at 4)"
+    assert shown(KafkaError("no time")) == "group g: automatic commit of t-0 at 4 failed: no time"
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -148,14 +158,19 @@ def test_a_membership_that_the_application_lost_by_not_polling(
         assert isinstance(lost, MembershipLost)
         assert (lost.group_id, lost.member_id) == (GROUP, member_id)
         assert lost.partitions == (("t", 0), ("t", 1))
-        assert (lost.reason, lost.error) == ("no poll for 20000 ms (max.poll.interval.ms)", None)
+        assert (lost.reason, lost.error) == (
+            "the application did not call poll() for 20000 ms (max.poll.interval.ms)",
+            None,
+        )
         consumer.close()
         assert reported(events) == [lost], "to leave is no loss"
         cluster.hub.sleep_ms(20)
 
     with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
         cluster.play(body)
-    assert caplog.messages[0].endswith("has lost t-0, t-1: no poll for 20000 ms (max.poll.interval.ms)")
+    assert caplog.messages[0].endswith(
+        "has lost t-0, t-1: the application did not call poll() for 20000 ms (max.poll.interval.ms)"
+    )
 
 
 def test_a_static_member_that_another_process_replaced(cluster: GroupCluster) -> None:

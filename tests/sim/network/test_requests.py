@@ -281,4 +281,4 @@ def test_connection_that_ends_names_the_request_that_had_no_response() -> None:
         cluster.poll_until(lambda: False, until_ms=hub.now_ms + 10)
         cluster.nodes[0].wires[-1].close()
         assert cluster.poll_until(lambda: bool(second), until_ms=hub.now_ms + 100)
-        assert "the server closed the connection before its response to Metadata" in str(second[0].error)
+        assert "the server closed the connection (pending request: Metadata)" in str(second[0].error)

@@ -98,7 +98,7 @@ def test_node_that_does_not_stop_sending_ends_before_its_login_is_there() -> Non
             prober.poll(10 * LIMIT_MS)
         (report,) = prober.reports
         assert isinstance(report.error, RemoteProtocolError)
-        assert str(report.error) == "10.0.0.1:9092: more than 65536 bytes in response to SaslHandshake"
+        assert str(report.error) == "10.0.0.1:9092: the server sent more than 65536 bytes in response to SaslHandshake"
         assert hub.now_ms < LIMIT_MS
 
 

@@ -35,9 +35,14 @@ def found_by_a_new_client(story: Story, *further: str) -> dict[str, Finding]:
             2,
             ("127.0.0.1", PORT),
             "advertised-loopback",
-            "broker 2 advertises 127.0.0.1:9092, but the bootstrap server is 10.",
+            "broker 2 advertises the loopback address 127.0.0.1:9092, but the bootstrap server is 10.",
         ),
-        (1, ("10.0.0.1", CLOSED_PORT), "advertised-unusable", "bootstrap ok, but broker 1 advertises 10.0.0.1:1: "),
+        (
+            1,
+            ("10.0.0.1", CLOSED_PORT),
+            "advertised-unusable",
+            "the bootstrap server responds, but broker 1 advertises 10.0.0.1:1: ",
+        ),
     ],
 )
 def test_address_that_a_broker_does_not_have_is_found(
@@ -59,8 +64,8 @@ def test_addresses_that_two_brokers_have_exchanged_are_found() -> None:
         story.sim.sandbox.advertise(3, "10.0.0.2", PORT)
         finding = found_by_a_new_client(story)["misrouted"]
         assert finding.sentence in (
-            "10.0.0.3:9092: advertised as broker 2, but broker 3 responds there",
-            "10.0.0.2:9092: advertised as broker 3, but broker 2 responds there",
+            "10.0.0.3:9092: broker 2 advertises this address, but broker 3 responds",
+            "10.0.0.2:9092: broker 3 advertises this address, but broker 2 responds",
         )
 
     run_story(body)

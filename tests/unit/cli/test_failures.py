@@ -103,7 +103,7 @@ def test_a_lost_transaction_has_the_code_and_the_hint_of_its_cause() -> None:
         ExitCode.UNDELIVERED,
         "give each process its own transactional.id",
     )
-    assert "the producer can only be closed: cannot end the transaction: " in failure.message
+    assert "the producer must be closed: cannot end the transaction: " in failure.message
     refused = errors.AbortableTransactionError(broker_error(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "produce"))
     assert exit_code(refused) is ExitCode.NOT_AUTHORIZED
 

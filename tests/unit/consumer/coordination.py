@@ -43,6 +43,9 @@ class ReadyCoordinator:
     def lost(self, error: KafkaError) -> None:
         self.lost_with.append(error)
 
+    def waiting_to(self, action: str) -> str:
+        return f"{self.waiting_for} to {action}"
+
     def last_error(self) -> KafkaError | None:
         return self.error
 

@@ -133,7 +133,7 @@ def test_a_damaged_batch_is_raised_after_what_lies_before_it_and_names_the_way_p
     bad[-1] ^= 1
     scenario.bring(T0, batch(0, 3) + bytes(bad) + batch(5, 1))
     assert [record.offset for record in take(scenario.data, 100)] == [0, 1, 2]
-    with pytest.raises(CorruptBatchError, match="t-0, batch at offset 3") as caught:
+    with pytest.raises(CorruptBatchError, match="the batch at offset 3 of t-0") as caught:
         take(scenario.data, 100)
     assert (caught.value.topic, caught.value.partition, caught.value.base_offset) == ("t", 0, 3)
     assert caught.value.resume_offset == 5
@@ -276,7 +276,7 @@ def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
     for end_offset, divergent in ((2, 2), (-1, None)):
         scenario.cut(end_offset)
         with pytest.raises(
-            LogTruncationError, match="cannot continue t-0 at offset 4: the log was truncated"
+            LogTruncationError, match="cannot continue reading t-0 at offset 4: the log was truncated"
         ) as caught:
             take(scenario.data, 100)
         error = caught.value

@@ -35,7 +35,9 @@ def test_an_advertised_address_that_never_worked() -> None:
     assert isinstance(error, AdvertisedAddressError)
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
-    assert str(error) == ("bootstrap ok, but broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]")
+    assert str(error) == (
+        "the bootstrap server responds, but broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]"
+    )
     assert error.hint.startswith("start the broker if it is down. Otherwise, fix advertised.listeners")
 
 

@@ -291,7 +291,7 @@ def test_bytes_behind_an_answer_are_logged_once_for_each_node(caplog: pytest.Log
         (arrived,) = wired.connection.receive(longer, 3)
         assert arrived.response == MetadataResponse(cluster_id="x")
     (line,) = caplog.records
-    assert "the Metadata v9 response has 1 bytes after its end" in line.getMessage()
+    assert "the Metadata v9 response has 1 extra bytes at the end" in line.getMessage()
 
 
 def test_peer_that_closes_on_the_first_request_wants_sasl_only_where_no_request_was_ever_answered() -> None:

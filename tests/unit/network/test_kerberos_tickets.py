@@ -54,7 +54,9 @@ def test_each_host_has_a_ticket_that_is_kept_until_it_expires() -> None:
     assert [host for host, _ in kdc.asked] == ["a", "b"]
     assert (tickets.number("a"), tickets.number("b")) == (1, 2)
     clock.advance(100_000)
-    with pytest.raises(AuthenticationError, match="cannot get a Kerberos ticket: the previous one has expired"):
+    with pytest.raises(
+        AuthenticationError, match="cannot get a Kerberos ticket: the previous token or ticket has expired"
+    ):
         tickets.context("a")
     tickets.get_for("a")
     assert tickets.number("a") == 3

@@ -148,7 +148,7 @@ def test_advertised_unusable_puts_both_names_side_by_side() -> None:
         "advertised-unusable"
     ]
     assert finding.severity is Severity.ERROR
-    assert finding.text.startswith("bootstrap ok, but broker 1 advertises no-such:9092")
+    assert finding.text.startswith("the bootstrap server responds, but broker 1 advertises no-such:9092")
 
 
 def test_advertised_loopback_is_told_to_those_who_came_from_outside() -> None:
@@ -159,7 +159,7 @@ def test_advertised_loopback_is_told_to_those_who_came_from_outside() -> None:
 
 def test_misrouted_names_who_answers() -> None:
     wrong = report(node_id=1, advertised=True, answers_as=5, brokers=(A, B))
-    assert found(wrong)["misrouted"].text == "advertised as broker 1, but broker 5 responds there"
+    assert found(wrong)["misrouted"].text == "broker 1 advertises this address, but broker 5 responds"
 
 
 def test_two_clusters_in_one_list() -> None:
@@ -190,7 +190,7 @@ def test_no_coordinator_has_the_brokers_reason() -> None:
 
 def test_no_coordinator_names_the_partition_and_its_leader() -> None:
     coordinator = CoordinatorReport("g", None, broker_error(15, "find the coordinator of group g"), 23, -1)
-    assert "__consumer_offsets-23, no leader" in found(report(), coordinator=coordinator)["no-coordinator"].text
+    assert "__consumer_offsets-23 (no leader)" in found(report(), coordinator=coordinator)["no-coordinator"].text
     unanswered = CoordinatorReport("g", None, None)
     assert "no response" in found(report(), coordinator=unanswered)["no-coordinator"].text
 

@@ -144,21 +144,24 @@ def test_a_bad_field_is_named_whether_walked_or_compiled(use: int) -> None:
     assert (error.api, error.version, error.field, error.offset) == ("Metadata", 1, "brokers[1].host", at + 2)
     left = len(raw) - at - 2
     assert str(error) == (
-        f"MetadataResponse v1: brokers[1].host: string of 32767 bytes, {left} bytes left (byte {at + 2})"
+        f"MetadataResponse v1: brokers[1].host: cannot read string: "
+        f"32767 bytes needed, {left} bytes left (byte {at + 2})"
     )
 
 
 def test_bytes_after_the_end_are_an_error() -> None:
     raw = codec.encode(MetadataRequest(topics=None), 1)
     for _ in range(4):
-        with pytest.raises(RemoteProtocolError, match=r"MetadataRequest v1: 2 bytes after the end \(byte 4\)"):
+        with pytest.raises(
+            RemoteProtocolError, match=r"MetadataRequest v1: the message has 2 extra bytes at the end \(byte 4\)"
+        ):
             codec.decode(MetadataRequest, raw + b"ab", 1)
 
 
 HOSTILE = {
-    "array of 2147483647 items, 4 bytes left": "7fffffff 00000000",
-    "array of length -2": "fffffffe",
-    "int32 of 4 bytes, 2 bytes left|length of array of 4 bytes, 2 bytes left": "0000",
+    "the array has 2147483647 items, but only 4 bytes are left": "7fffffff 00000000",
+    "invalid array length: -2": "fffffffe",
+    "cannot read (int32|length of array): 4 bytes needed, 2 bytes left": "0000",
 }
 
 
@@ -178,20 +181,20 @@ def test_a_compact_string_is_no_longer_than_an_old_one() -> None:
             continue
         with pytest.raises(codec.FAILURES):
             codec.decoder(MetadataRequest, 12)(data, 0)
-        with pytest.raises(RemoteProtocolError, match=r"topics\[0\].name: string of 32768 bytes"):
+        with pytest.raises(RemoteProtocolError, match=r"topics\[0\].name: the string has 32768 bytes"):
             codec.decode(MetadataRequest, data, 12)
 
 
 @pytest.mark.parametrize(
     ("tags", "reason"),
     [
-        ("02 3c00 3c00", "tag 60 after tag 60"),
-        ("02 3d00 3c00", "tag 60 after tag 61"),
+        ("02 3c00 3c00", "tag 60 follows tag 60"),
+        ("02 3d00 3c00", "tag 60 follows tag 61"),
         ("01 3c05 00", "tagged field 60 has 5 bytes, but only 1 bytes are left"),
-        ("01 ffffffff0700", "tag 2147483647"),
+        ("01 ffffffff0700", "tag 2147483647 exceeds the limit"),
         ("01 0109 0000000000000007 00", "tagged field 1 has 1 unexpected bytes at the end"),
-        ("01 0107 00000000000000", "finalized_features_epoch: int64 of 8 bytes, 7 bytes left"),
-        ("ffffffff0f", "varint cut off"),
+        ("01 0107 00000000000000", "finalized_features_epoch: cannot read int64: 8 bytes needed, 7 bytes left"),
+        ("ffffffff0f", "the varint is incomplete"),
     ],
 )
 def test_hostile_tags(tags: str, reason: str) -> None:
@@ -206,7 +209,7 @@ def test_a_field_that_the_version_lacks_must_be_at_its_default() -> None:
     request = MetadataRequest(allow_auto_topic_creation=False)
     for _ in range(4):
         with pytest.raises(
-            LocalProtocolError, match="MetadataRequest v3: allow_auto_topic_creation: this version has no"
+            LocalProtocolError, match="MetadataRequest v3: allow_auto_topic_creation: the field does not"
         ):
             codec.encode(request, 3)
     assert codec.encode(request, 4)
@@ -219,21 +222,29 @@ def test_an_ignorable_field_that_the_version_lacks_is_dropped() -> None:
 
 
 WRONG: list[tuple[Message, int, str]] = [
-    (MetadataRequest(topics=None), 0, "topics: None"),
-    (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 9, r"topics\[0\].name: None"),
-    (MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")]), 12, r"topics\[0\].topic_id: a uuid is 16"),
-    (MetadataRequest(topics=["t"]), 9, r"topics\[0\]: str is no MetadataRequestTopic"),  # type: ignore[list-item]  # what is refused
-    (tagged(MetadataRequest(), 60, b""), 8, "no tagged fields"),
-    (tagged(ApiVersionsResponse(), 0, b""), 3, "tag 0, which is a declared field"),
-    (ApiVersionsResponse(throttle_time_ms=2**31), 1, "throttle_time_ms: 2147483648 is no int32"),
-    (ApiVersionsResponse(error_code="x"), 1, "error_code: 'x' is no int16"),  # type: ignore[arg-type]  # what is refused
-    (CreateTopicsRequest(topics=[CreatableTopic(name="x" * 32768)]), 5, r"topics\[0\].name: string of 32768 bytes"),
-    (CreateTopicsRequest(topics=[CreatableTopic(name=b"x")]), 5, r"topics\[0\].name: b'x' is no"),  # type: ignore[arg-type]  # what is refused
-    (CreateTopicsRequest(topics=[CreatableTopic(name="\udcff")]), 2, r"topics\[0\].name: '\\udcff' is no"),
+    (MetadataRequest(topics=None), 0, "topics: the value must not be None"),
+    (MetadataRequest(topics=[MetadataRequestTopic(name=None)]), 9, r"topics\[0\].name: the value must not be None"),
+    (
+        MetadataRequest(topics=[MetadataRequestTopic(topic_id=b"short")]),
+        12,
+        r"topics\[0\].topic_id: a UUID must have 16",
+    ),
+    (MetadataRequest(topics=["t"]), 9, r"topics\[0\]: expected MetadataRequestTopic, not str"),  # type: ignore[list-item]  # what is refused
+    (tagged(MetadataRequest(), 60, b""), 8, "does not support tagged fields"),
+    (tagged(ApiVersionsResponse(), 0, b""), 3, "tag 0 in unknown_tagged_fields belongs to a declared field"),
+    (ApiVersionsResponse(throttle_time_ms=2**31), 1, "throttle_time_ms: 2147483648 is not a valid int32"),
+    (ApiVersionsResponse(error_code="x"), 1, "error_code: 'x' is not a valid int16"),  # type: ignore[arg-type]  # what is refused
+    (
+        CreateTopicsRequest(topics=[CreatableTopic(name="x" * 32768)]),
+        5,
+        r"topics\[0\].name: the string has 32768 bytes",
+    ),
+    (CreateTopicsRequest(topics=[CreatableTopic(name=b"x")]), 5, r"topics\[0\].name: b'x' is not"),  # type: ignore[arg-type]  # what is refused
+    (CreateTopicsRequest(topics=[CreatableTopic(name="\udcff")]), 2, r"topics\[0\].name: '\\udcff' is not"),
     (
         ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records="text")])]),  # type: ignore[arg-type]  # what is refused
         9,
-        r"topic_data\[0\].partition_data\[0\].records: str is not bytes",
+        r"topic_data\[0\].partition_data\[0\].records: expected bytes, not str",
     ),
 ]
 
@@ -251,7 +262,7 @@ def test_values_that_do_not_fit_name_their_field(message: Message, version: int,
 
 @pytest.mark.parametrize("version", [-1, 14])
 def test_versions_that_are_not_declared_are_refused(version: int) -> None:
-    reason = f"MetadataRequest has versions 0 to 13, not {version}"
+    reason = f"MetadataRequest version {version} does not exist: use 0 to 13"
     with pytest.raises(LocalProtocolError, match=reason):
         codec.encode(MetadataRequest(), version)
     with pytest.raises(LocalProtocolError, match=reason):
@@ -358,7 +369,7 @@ def test_message_with_too_many_structs_is_refused_before_they_are_made(monkeypat
     decode = compile_decoder(DescribeGroupsResponse, 5, view=False)
     with pytest.raises(Malformed, match="structs"):
         decode(data, 0)
-    with pytest.raises(RemoteProtocolError, match=r"groups\[1\]\.members: array of 3 items, .* more than 7"):
+    with pytest.raises(RemoteProtocolError, match=r"groups\[1\]\.members: with an array of 3 structs, .* limit of 7"):
         walker.decode(DescribeGroupsResponse, data, 5)
     monkeypatch.setattr(walker, "MOST_STRUCTS", most + 1)
     monkeypatch.setattr("kctl.client.protocol.decoder.MOST_STRUCTS", most + 1)

@@ -48,19 +48,25 @@ def test_bytes_are_base64_and_topic_ids_as_the_tools_of_kafka_write_them() -> No
         ([], "expected an object, not an array"),
         ({"topics": 5}, "topics: expected an array, not 5"),
         ({"topics": [{"name": 5}]}, "topics[0].name: expected a string, not 5"),
-        ({"topics": [{"nam": "a"}]}, "topics[0].nam: unknown field; MetadataRequestTopic has topicId, name"),
+        (
+            {"topics": [{"nam": "a"}]},
+            "topics[0].nam: the field is unknown. Fields of MetadataRequestTopic: topicId, name",
+        ),
         ({"topics": [{"topicId": "short"}]}, "topics[0].topicId: expected an id of 22 characters, not 'short'"),
         ({"allowAutoTopicCreation": 1}, "allowAutoTopicCreation: expected true or false, not 1"),
-        ({"allowAutoTopicCreation": None}, "allowAutoTopicCreation: must not be null"),
+        ({"allowAutoTopicCreation": None}, "allowAutoTopicCreation: the value must not be null"),
         (
             {"includeClusterAuthorizedOperations": True},
-            "includeClusterAuthorizedOperations: not in version 12 of this API, only in 8 to 10",
+            "includeClusterAuthorizedOperations: the field does not exist in version 12 of this API, only in 8 to 10",
         ),
         (
             {"allowAutoTopicCreation": True, "AllowAutoTopicCreation": True},
-            "AllowAutoTopicCreation: given twice",
+            "AllowAutoTopicCreation: the field is set twice",
         ),
-        ({"topics": [{"name": "\ud800"}]}, "topics[0].name: is not Unicode: it has half of a surrogate pair"),
+        (
+            {"topics": [{"name": "\ud800"}]},
+            "topics[0].name: the string is not valid Unicode: it contains a lone surrogate",
+        ),
     ],
 )
 def test_a_mistake_names_its_place_and_what_is_expected(value: object, text: str) -> None:
@@ -85,5 +91,5 @@ def test_numbers_that_json_does_not_have_are_written_as_text_and_too_large_ones_
     assert to_json(entry, 0)["value"] == "nan"
     assert to_json(ValueData(value=-1.5), 0)["value"] == -1.5
     change = {"entries": [{"entity": [], "ops": [{"key": "a", "value": 10**400, "remove": False}]}]}
-    with pytest.raises(JsonFormError, match=r"entries\[0\].ops\[0\].value: is too large for a number of 64 bits"):
+    with pytest.raises(JsonFormError, match=r"entries\[0\].ops\[0\].value: the number is too large for 64 bits"):
         from_json(AlterClientQuotasRequest, change, 1)

@@ -28,7 +28,7 @@ def test_every_declared_key_has_both_classes() -> None:
 
 
 def test_unknown_keys() -> None:
-    with pytest.raises(UnsupportedVersionError, match="api key 9999"):
+    with pytest.raises(UnsupportedVersionError, match="API key 9999"):
         request_class(9999)
     assert api_name(9999) == "ApiKey(9999)"
 

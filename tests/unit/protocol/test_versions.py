@@ -28,19 +28,19 @@ def test_the_highest_common_version(low: int, high: int, chosen: int) -> None:
 def test_no_common_version(low: int, high: int) -> None:
     versions = node(low, high)
     assert not versions.supports(FetchRequest)
-    reason = rf"Fetch \(api key 1\): versions 4 to 18 are needed, the node offers versions {low} to {high}"
+    reason = rf"kctl needs Fetch \(API key 1\) in version 4 to 18, but the broker supports version {low} to {high}"
     with pytest.raises(UnsupportedVersionError, match=reason) as caught:
         versions.choose(FetchRequest)
     assert caught.value.api == "Fetch"
 
 
 def test_an_api_that_is_not_offered() -> None:
-    with pytest.raises(UnsupportedVersionError, match="the node offers no version of it"):
+    with pytest.raises(UnsupportedVersionError, match=r"the broker does not support Metadata \(API key 3\)"):
         node(0, 12).choose(MetadataRequest)
 
 
 def test_an_api_that_is_not_offered_is_named_with_the_release_that_has_it() -> None:
-    reason = r"ListTransactions .* offers no version of it \(Kafka 3.0 and later have it\)"
+    reason = r"the broker does not support ListTransactions .*, which needs Kafka 3.0 or later"
     with pytest.raises(UnsupportedVersionError, match=reason):
         node(0, 12).choose(ListTransactionsRequest)
 
@@ -54,7 +54,7 @@ def test_a_ceiling_and_a_floor() -> None:
     assert versions.choose(FetchRequest, at_most=12) == 12
     assert versions.supports(FetchRequest, at_least=17)
     assert not versions.supports(FetchRequest, at_least=18)
-    with pytest.raises(UnsupportedVersionError, match="versions 4 to 3 are needed"):
+    with pytest.raises(UnsupportedVersionError, match="in version 4 to 3, but the broker"):
         versions.choose(FetchRequest, at_most=3)
 
 

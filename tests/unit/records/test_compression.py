@@ -39,14 +39,16 @@ def test_the_limit_is_exact(codec: str) -> None:
     data = random.Random(1).randbytes(1_000) * 500
     packed = compress(codec, data)
     assert plain(codec, packed, len(data)) == data
-    with pytest.raises(DecompressionError, match=f"{codec}: more than the {len(data) - 1} bytes"):
+    with pytest.raises(
+        DecompressionError, match=f"{codec}: the decompressed records exceed the limit of {len(data) - 1} bytes"
+    ):
         plain(codec, packed, len(data) - 1)
 
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_bomb_in_a_batch_is_damage(codec: str) -> None:
     bomb = batch(count=1, last_offset_delta=0, body=compress(codec, bytes(5_000_000)), attributes=CODEC_IDS[codec])
-    with pytest.raises(CorruptBatchError, match="more than the 1000000 bytes") as caught:
+    with pytest.raises(CorruptBatchError, match="the limit of 1000000 bytes") as caught:
         BatchReader(bomb, topic="t", partition=1, max_decompressed_bytes=1_000_000).records()
     assert caught.value.base_offset == 0
 
@@ -84,14 +86,14 @@ def test_raw_snappy_is_read() -> None:
 
 
 def test_a_snappy_block_that_claims_too_much_is_refused_before_room_is_made_for_it() -> None:
-    with pytest.raises(DecompressionError, match="cannot hold"):
+    with pytest.raises(DecompressionError, match="cannot decompress to"):
         plain("snappy", b"\xff\xff\xff\x01\x00a", 1 << 40)
 
 
 @pytest.mark.parametrize("size", [0, -1, -(1 << 31), 4, (1 << 31) - 1])
 def test_xerial_block_lengths_are_checked(size: int) -> None:
     head = compress("snappy", b"")
-    with pytest.raises(DecompressionError, match="snappy: a block of"):
+    with pytest.raises(DecompressionError, match="snappy: the block size is"):
         plain("snappy", head + struct.pack(">i", size) + b"abc")
 
 
@@ -133,7 +135,7 @@ def test_xerial_streams_follow_each_other_as_in_java(behind: bytes) -> None:
 def test_gzip_members_follow_each_other() -> None:
     packed = compress("gzip", b"one") + compress("gzip", b"two")
     assert plain("gzip", packed) == b"onetwo"
-    with pytest.raises(DecompressionError, match="more than the 5"):
+    with pytest.raises(DecompressionError, match="the limit of 5 bytes"):
         plain("gzip", packed, 5)
 
 

@@ -84,20 +84,20 @@ def damage(data: bytes) -> CorruptBatchError:
 @pytest.mark.parametrize(
     ("data", "cause"),
     [
-        (message(5, crc=1), "CRC of the message at offset 5 is not 00000001"),
+        (message(5, crc=1), "the message at offset 5 does not match its CRC 00000001"),
         (message(-1), "offsets -1 to -1"),
         (message((1 << 63) - 1), "offsets"),
-        (wrapper("gzip", 3), "without messages"),
-        (message(3, None, None, attributes=1), "without messages"),
-        (wrapper("gzip", 3, message(0, magic=0)), "another version or wrappers"),
-        (wrapper("gzip", 3, wrapper("gzip", 0, message(0))), "another version or wrappers"),
-        (wrapper("gzip", 3, message(0)[:-1]), "message length 24 inside a wrapper"),
-        (wrapper("gzip", 3, message(0) + b"rest"), "message length -1 inside a wrapper"),
-        (wrapper("gzip", 3, message(0, crc=9)), "CRC of the message at offset 0"),
+        (wrapper("gzip", 3), "contains no messages"),
+        (message(3, None, None, attributes=1), "contains no messages"),
+        (wrapper("gzip", 3, message(0, magic=0)), "messages of another version"),
+        (wrapper("gzip", 3, wrapper("gzip", 0, message(0))), "messages of another version"),
+        (wrapper("gzip", 3, message(0)[:-1]), "a message with the invalid length 24"),
+        (wrapper("gzip", 3, message(0) + b"rest"), "a message with the invalid length -1"),
+        (wrapper("gzip", 3, message(0, crc=9)), "the message at offset 0 does not match its CRC"),
         (wrapper("gzip", 3, message(1), message(0)), "offsets 4 to 3"),
         (wrapper("gzip", 1, message(0), message(4)), "offsets -3 to 1"),
-        (wrapper("gzip", 3, message(2), message(2)), "offset 3 after 3"),
-        (wrapper("gzip", 1 << 40, message(0), message(1 << 40)), "offset 1099511627776 after 0"),
+        (wrapper("gzip", 3, message(2), message(2)), "but 3 follows 3"),
+        (wrapper("gzip", 1 << 40, message(0), message(1 << 40)), "but 1099511627776 follows 0"),
     ],
 )
 def test_damage_is_named(data: bytes, cause: str) -> None:
@@ -121,14 +121,14 @@ def test_every_byte_is_under_the_crc(position: int) -> None:
 def test_lengths_are_checked(at: int, name: str, size: int) -> None:
     data = bytearray(message(5, b"k", b"v"))
     data[at : at + 4] = size.to_bytes(4, "big", signed=True)
-    with pytest.raises(CorruptBatchError, match=f"{name} length {size} with"):
+    with pytest.raises(CorruptBatchError, match=f"the {name} length is {size}, but"):
         decode(bytes(data), check_crcs=False)
 
 
 def test_bytes_after_the_value_are_damage() -> None:
     data = bytearray(message(5, b"k", b"vv"))
     data[31:35] = (1).to_bytes(4, "big")
-    with pytest.raises(CorruptBatchError, match="1 bytes after the message's value"):
+    with pytest.raises(CorruptBatchError, match="the message has 1 extra bytes after its value"):
         decode(bytes(data), check_crcs=False)
 
 

@@ -134,7 +134,7 @@ def test_frames_have_a_limit() -> None:
     client = scenario.connect()
     client.end.receive((101).to_bytes(4, "big"))
     assert _is_closed(scenario, client)
-    assert "frame of 101 bytes, 0 to 100 are allowed" in scenario.sandbox.listeners[1].refused[0]
+    assert "the frame size must be from 0 to 100 bytes, not 101" in scenario.sandbox.listeners[1].refused[0]
 
 
 def test_unknown_versions_of_api_versions_are_answered_in_version_0() -> None:

@@ -59,7 +59,7 @@ def test_errors_say_where_and_never_what(text: str, why: str) -> None:
 def test_a_required_option() -> None:
     entry = read_jaas(f"{PLAIN} required username=alice password='';")
     assert entry.require("username") == "alice"
-    with pytest.raises(ConfigError, match="PlainLoginModule needs password"):
+    with pytest.raises(ConfigError, match="PlainLoginModule needs the option password"):
         entry.require("password")
 
 

@@ -147,7 +147,7 @@ def test_who_logs_in(given: dict[str, str], login: KerberosLogin) -> None:
             {"sasl_kerberos_service_name": "a", "sasl_jaas_config": f'{MODULE} serviceName="b";'},
             "service.name=a differs from serviceName in sasl.jaas.config",
         ),
-        ({"sasl_jaas_config": f'{MODULE} useKeyTab=true serviceName="b";'}, "useKeyTab=true needs keyTab"),
+        ({"sasl_jaas_config": f'{MODULE} useKeyTab=true serviceName="b";'}, "useKeyTab=true needs the option keyTab"),
     ],
 )
 def test_config_that_lacks_something_is_refused_before_anything_is_dialled(given: dict[str, str], why: str) -> None:

@@ -44,19 +44,19 @@ def test_name_and_password(mechanism: str, module: str, first: bytes) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "jaas", "why"),
     [
-        ("PLAIN", None, "needs sasl.jaas.config with a PlainLoginModule"),
+        ("PLAIN", None, "needs sasl.jaas.config with the login module PlainLoginModule"),
         (
             "PLAIN",
             'ScramLoginModule required username="a" password="hunter2";',
             "needs the login module PlainLoginModule",
         ),
-        ("PLAIN", 'PlainLoginModule required username="a";', "needs password"),
+        ("PLAIN", 'PlainLoginModule required username="a";', "needs the option password"),
         (
             "OAUTHBEARER",
             'software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="hunter2";',
             "OAuthBearerLoginModule (sasl.oauthbearer.method=aws_msk_iam does not need sasl.jaas.config)",
         ),
-        ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs username"),
+        ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs the option username"),
     ],
 )
 def test_missing_property_is_named_and_the_secret_is_not(mechanism: str, jaas: str | None, why: str) -> None:

@@ -115,7 +115,7 @@ def test_an_expired_certificate(trusting: TlsSettings, authority: Authority) -> 
     pem = authority.issue("expired.example", ends="20200201000000Z")
     client, server = pair(trusting, server_context(pem + authority.pem))
     with pytest.raises(
-        CertificateExpired, match=r"^certificate expired 2020-02-01 \(CN=expired.example, issuer CN=test-ca\)$"
+        CertificateExpired, match=r"^the certificate expired 2020-02-01 \(CN=expired.example, issuer CN=test-ca\)$"
     ) as caught:
         shake(client, server)
     assert caught.value.presented == ("CN=expired.example, issuer CN=test-ca", "CN=test-ca, issuer CN=test-ca")
@@ -161,7 +161,8 @@ def test_any_host_where_the_check_is_off(authority: Authority) -> None:
 def test_an_unknown_issuer(broker_pem: str, tmp_path: Path) -> None:
     other = Authority(tmp_path / "other", "other-ca")
     with pytest.raises(
-        UntrustedCertificate, match=r"certificate of CN=localhost is not trusted: issuer CN=test-ca is unknown here"
+        UntrustedCertificate,
+        match=r"the certificate of CN=localhost is not trusted: the client does not know issuer CN=test-ca",
     ):
         shake(*pair(TlsSettings(other.pem), server_context(broker_pem)))
 

@@ -110,7 +110,7 @@ def test_a_trust_store_that_cannot_be_used(tmp_path: Path) -> None:
     refused("ssl.truststore.location", "no usable certificate", ssl_truststore_location=str(garbage))
     refused(
         "ssl.truststore.type",
-        "is PEM: set ssl.truststore.type=PEM",
+        "is a PEM file: set ssl.truststore.type=PEM",
         ssl_truststore_location=str(garbage),
         ssl_truststore_type="JKS",
     )

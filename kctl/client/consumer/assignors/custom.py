@@ -72,9 +72,9 @@ def _check(
         for tp in share:
             topic, partition = tp
             if type(partition) is not int:
-                raise TypeError(f"partition {partition!r} of {topic} is not an integer")
+                raise TypeError(f"partition number {partition!r} of topic {topic} is not an integer")
             if not 0 <= partition < partitions_of.get(topic, 0):
-                raise ValueError(f"{topic}-{partition} does not exist")
+                raise ValueError(f"partition {topic}-{partition} does not exist")
             if topic not in wanted:
                 raise ValueError(f"member {member_id} gets {topic}-{partition} but is not subscribed to {topic}")
             if (topic, partition) in assigned:

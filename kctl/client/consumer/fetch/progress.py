@@ -61,7 +61,7 @@ def corrupt_batch(
     tp: TopicPartition, base_offset: int, damage: str, whole_bytes: int, resume_offset: int | None
 ) -> CorruptBatchError:
     return CorruptBatchError(
-        f"{tp} is damaged at or after offset {base_offset}: {damage}",
+        f"records of {tp} are corrupt at or after offset {base_offset}: {damage}",
         topic=tp.topic,
         partition=tp.partition,
         base_offset=base_offset,

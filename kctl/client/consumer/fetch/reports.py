@@ -48,7 +48,7 @@ class PartitionReports:
 
     def at_its_end(self, tp: TopicPartition, state: FetchState) -> None:
         if state.is_at_its_end:
-            self.wait(tp, state, f"at the requested end, offset {state.end_offset}", WaitKind.AT_END)
+            self.wait(tp, state, f"reached the requested end, offset {state.end_offset}", WaitKind.AT_END)
 
     def report_overdue(
         self, in_flight: Mapping[int, FetchInFlight], partitions: Mapping[TopicPartition, FetchState], now_ms: int

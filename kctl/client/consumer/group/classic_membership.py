@@ -169,7 +169,7 @@ class ClassicMembership(Membership):
         self._heartbeat.ended(answer.received_at_ms, is_ok=response is not None)
         if not isinstance(response, HeartbeatResponse) or identity != self._place.identity:
             return
-        error = self._coordinator.check(response.error_code, "be a member of")
+        error = self._coordinator.check(response.error_code, f"stay in group {self._coordinator.key}")
         if response.error_code in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._session.confirmed(sent_at_ms + self._config.session_timeout_ms)
         if error is None:
@@ -250,7 +250,7 @@ class ClassicMembership(Membership):
         if self._place.state is MemberState.STABLE:
             return self._no_share(self._choice)
         if self._place.state is not MemberState.ABSENT and self._rebalance.mismatch:
-            return f"joining group {self._coordinator.key} again: {self._rebalance.mismatch}", WaitKind.JOINING, None
+            return f"rejoining group {self._coordinator.key}: {self._rebalance.mismatch}", WaitKind.JOINING, None
         if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator()
         kind = WaitKind.OUTSIDE if self._place.state is MemberState.ABSENT else WaitKind.JOINING
@@ -259,7 +259,8 @@ class ClassicMembership(Membership):
     def _no_share(self, choice: TopicChoice) -> WaitingFor:
         text, pattern = "the group has no partition for this member", choice.subscription.pattern
         if pattern is not None:
-            unmatched = "" if choice.topics else f"; no topic matches {pattern.pattern}"
-            return f"{text}{unmatched}", WaitKind.NO_SHARE, None
+            if not choice.topics:
+                text = f"the group has no partition for this member, because no topic matches {pattern.pattern}"
+            return text, WaitKind.NO_SHARE, None
         absent, error = absent_topics(choice.topics or (), self._metadata)
         return f"{text}{absent}", WaitKind.NO_SHARE, error

@@ -172,7 +172,7 @@ class Rebalance:
         if not isinstance(response, kind):
             self._on_no_response(answer)
             return None
-        error = self._coordinator.check(response.error_code, "join")
+        error = self._coordinator.check(response.error_code, f"join group {self._coordinator.key}")
         if error is None:
             return response
         if isinstance(response, JoinGroupResponse) and response.error_code == ErrorCode.MEMBER_ID_REQUIRED:

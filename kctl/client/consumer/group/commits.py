@@ -150,7 +150,7 @@ class CommitManager:
     def waiting_for(self) -> tuple[str, KafkaError | None]:
         """What the first commit waits for, and its last error."""
         error = next((each.error for each in self._queue if isinstance(each, PendingCommit)), None)
-        return f"{self._coordinator.waiting_for} to commit the offsets", error or self._coordinator.last_error()
+        return self._coordinator.waiting_to("commit the offsets"), error or self._coordinator.last_error()
 
     @property
     def is_idle(self) -> bool:
@@ -344,7 +344,9 @@ class CommitManager:
         if wrong is not None and not refused:
             return wrong
         code = decisive_code(refused)
-        return self._coordinator.check(code, f"commit the offset of {refused.get(code, '')} for")
+        return self._coordinator.check(
+            code, f"commit the offset of {refused.get(code, '')} for group {self._coordinator.key}"
+        )
 
     def _on_error(self, commit: PendingCommit, error: KafkaError, now_ms: int) -> None:
         code = getattr(error, "code", None)

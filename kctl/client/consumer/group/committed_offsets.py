@@ -100,7 +100,7 @@ class CommittedManager:
         each = self._open.get(call_id)
         if each is None:
             return None
-        waiting_for = f"{self._coordinator.waiting_for} to return the committed offsets"
+        waiting_for = self._coordinator.waiting_to("return the committed offsets")
         return CallProgress(waiting_for, each.error or self._coordinator.last_error())
 
     # --- requests ---------------------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ class ConsumerMembership(Membership):
         self._in_flight = None
         response = answer.response
         if isinstance(response, ConsumerGroupHeartbeatResponse):
-            if self._coordinator.check(response.error_code, "be a member of") is None:
+            if self._coordinator.check(response.error_code, self._action) is None:
                 self._on_accepted(changes, response)
             else:
                 self._on_refused(response, answer.received_at_ms)
@@ -204,7 +204,7 @@ class ConsumerMembership(Membership):
 
     def _on_refused(self, response: ConsumerGroupHeartbeatResponse, now_ms: int) -> None:
         code = response.error_code
-        error = broker_error(code, f"be a member of group {self._coordinator.key}", response.error_message)
+        error = broker_error(code, self._action, response.error_message)
         if code in UNKNOWN and self._place.state is MemberState.STABLE:
             self._lose(Loss(str(error), error))
             self._join(str(error))
@@ -264,12 +264,19 @@ class ConsumerMembership(Membership):
         self._subscription = None
         self._assignment.clear()
 
+    @property
+    def _action(self) -> str:
+        """Action of the last heartbeat, for errors."""
+        if self._place.state is MemberState.JOIN_SENT:
+            return f"join group {self._coordinator.key}"
+        return f"stay in group {self._coordinator.key}"
+
     def _wait_reason(self) -> WaitingFor:
         group = f"group {self._coordinator.key}"
         if self._subscription is None:
             return "", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.ABSENT:
-            return f"the consumer is not in {group} until the next poll", WaitKind.OUTSIDE, None
+            return f"the consumer joins {group} at its next poll", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator()
         if self._place.state is MemberState.JOIN_SENT:
@@ -281,4 +288,4 @@ class ConsumerMembership(Membership):
         if self._assignment.reported:
             return "", WaitKind.NO_SHARE, None
         absent, error = absent_topics(self._subscription.topics, self._metadata)
-        return f"{group} has no partition for this member yet{absent}", WaitKind.NO_SHARE, error
+        return f"group {self._coordinator.key} has no partition for this member yet{absent}", WaitKind.NO_SHARE, error

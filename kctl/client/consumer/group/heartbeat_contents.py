@@ -110,5 +110,5 @@ def broker_pattern(pattern: re.Pattern[str]) -> str:
             flags += letter
             left &= ~flag
     if left:
-        raise LocalProtocolError(f"regular expressions of the broker do not support the flag {re.RegexFlag(left)!r}")
+        raise LocalProtocolError(f"brokers do not support the flag {re.RegexFlag(left)!r} in regular expressions")
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern

@@ -76,7 +76,7 @@ class GroupLeave:
                 left = GroupChanged(answer.received_at_ms, self._coordinator.key, self._member_id, -1, GroupStep.LEFT)
                 self._coordinator.note(left)
                 return
-            error = self._coordinator.check(code, "leave")
+            error = self._coordinator.check(code, f"leave group {self._coordinator.key}")
             if code in GONE and error is not None:
                 self._was_unknown = True
                 self._coordinator.recheck()  # the next coordinator gets the request as well

@@ -318,7 +318,9 @@ class Membership(ABC):
         self._report(GroupFailed(error))
 
     def _stop_without_polls(self, now_ms: int) -> None:
-        reason = f"no poll for {self._config.max_poll_interval_ms} ms (max.poll.interval.ms)"
+        reason = (
+            f"the application did not call poll() for {self._config.max_poll_interval_ms} ms (max.poll.interval.ms)"
+        )
         keeps_place = self._config.group_instance_id is not None
         self._start_leave(reason, now_ms + self._config.request_timeout_ms, keeps_place=keeps_place)
         self._lose(Loss(reason))

@@ -158,8 +158,10 @@ def _under_way(call: TransactionCall) -> IllegalStateError:
 
 def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
     others = " or abort_transaction()" if call.step is Step.OFFSETS else ""
-    call_again = f"repeat the call{others}, or close()"
-    text = f"{call.step.value}() timed out or was interrupted, so its result is unknown: {call_again}"
+    text = (
+        f"{call.step.value}() timed out or was interrupted, so its result is unknown: "
+        f"call {call.step.value}(){others} again, or close()"
+    )
     return IllegalStateError(text)
 
 
@@ -186,7 +188,7 @@ class TransactionClient:
             ValueError: an offset or the member is invalid.
         """
         if self._transactional_id is None:
-            raise IllegalStateError(f"{step.value}() needs transactional.id: set transactional.id")
+            raise IllegalStateError(f"cannot call {step.value}(): transactional.id is not set")
         if self._mailbox.is_on_loop():
             raise IllegalStateError(f"callbacks must not call {step.value}(): the wait would never end")
         checked = checked_offsets({} if offsets is None else offsets)

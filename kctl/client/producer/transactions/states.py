@@ -16,8 +16,8 @@ class State(Enum):
     IN_TRANSACTION = "in a transaction"
     COMMITTING = "committing"
     ABORTING = "aborting"
-    ABORTABLE_ERROR = "in a transaction that can only be aborted"
-    FATAL_ERROR = "failed, and can only be closed"
+    ABORTABLE_ERROR = "in a transaction that must be aborted"
+    FATAL_ERROR = "failed, so it must be closed"
 
 
 class Step(Enum):
@@ -62,7 +62,7 @@ def after(state: State, step: Step) -> State | None:
 def refusal(state: State, step: Step) -> str:
     """Return the reason why a call is not possible in a state."""
     needed = {
-        Step.INIT: "call it once, before all other calls",
+        Step.INIT: "init_transactions() must be the first call",
         Step.BEGIN: "call init_transactions() first, and end the previous transaction",
     }.get(step, "call begin_transaction() first")
-    return f"{step.value}() is not possible: {needed} (this producer is {state.value})"
+    return f"cannot call {step.value}() now: {needed} (the producer is {state.value})"

@@ -132,10 +132,9 @@ class TransactionWork:
         if self.contents.started_at_ms is None:
             return doing
         left_s = max(0, -(-(self.contents.started_at_ms + self._timeout_ms - now_ms) // 1000))
-        unless = (
-            " unless it is committed" if self._status.is_end_sent and self._status.state is State.COMMITTING else ""
-        )
-        return f"{doing} (the broker aborts the transaction in {left_s} s{unless})"
+        if self._status.is_end_sent and self._status.state is State.COMMITTING:
+            return f"{doing} (the broker aborts the transaction in {left_s} s unless it is committed)"
+        return f"{doing} (the broker aborts the transaction in {left_s} s)"
 
     # --- the requests of each state -----------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ def request_class(api_key: int) -> type[Request]:
     if found is None:
         name, module = APIS.get(api_key, (api_name(api_key), None))
         if module is None:
-            raise UnsupportedVersionError(f"{name} (api key {api_key}) is not supported by kctl", api=name)
+            raise UnsupportedVersionError(f"kctl does not support {name} (API key {api_key})", api=name)
         loaded = import_module(f"kctl.client.protocol.api.{module}")
         found = _requests[api_key] = cast(type[Request], getattr(loaded, f"{name}Request"))
     return found

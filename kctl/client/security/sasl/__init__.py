@@ -95,7 +95,7 @@ def _context(source: "Callable[[str], SecurityContext] | None", host: str) -> "S
 
 def _entry(config: ClientConfig, module: str) -> JaasEntry:
     if config.sasl_jaas_config is None:
-        raise ConfigError(f"sasl.mechanism={config.sasl_mechanism} needs {KEY} with a {module}", key=KEY)
+        raise ConfigError(f"sasl.mechanism={config.sasl_mechanism} needs {KEY} with the login module {module}", key=KEY)
     entry = read_jaas(config.sasl_jaas_config)
     if entry.module != module:
         # The name is not shown: after a misplaced quote it could be anything.

@@ -68,8 +68,9 @@ class GssapiClient:
         try:
             offer = bytes(self._context.unwrap(challenge).message)
             if len(offer) != _LAYERS_BYTES or not offer[0] & NO_LAYER:
-                why = "requires a security layer" if len(offer) == _LAYERS_BYTES else "sent an invalid message"
-                raise AuthenticationError(f"GSSAPI: the broker {why}")
+                if len(offer) == _LAYERS_BYTES:
+                    raise AuthenticationError("GSSAPI: the broker requires a security layer")
+                raise AuthenticationError("GSSAPI: the broker sent an invalid message")
             return bytes(self._context.wrap(bytes([NO_LAYER, 0, 0, 0]), False).message)
         except AuthenticationError:
             raise
@@ -102,7 +103,7 @@ def login_from_config(config: ClientConfig) -> KerberosLogin:
     keytab, cache = config.sasl_kerberos_keytab, None
     if keytab is None and options.get("useKeyTab", "").lower() == "true":
         if not options.get("keyTab"):
-            raise ConfigError(f"{KEY}: useKeyTab=true needs keyTab=...", key=KEY)
+            raise ConfigError(f"{KEY}: useKeyTab=true needs the option keyTab", key=KEY)
         keytab = options["keyTab"]
     if keytab is None:
         cache = options.get("ticketCache") or None

@@ -88,11 +88,13 @@ class OauthBearerClient:
         if claims is None:
             return "check the source of the token, which is not a JWT"
         issuer, audience, expires_s = (claims.get(name) for name in ("iss", "aud", "exp"))
-        text = f"issuer {_shown(issuer)} and audience {_shown(audience)}"
+        claimed = f"issuer {_shown(issuer)} and audience {_shown(audience)}"
+        hint = f"compare the token with the settings of the broker: {claimed}"
         if self._clock is not None and isinstance(expires_s, int | float) and 0 < expires_s < 2**40:
             left_ms = int(expires_s * 1000) - self._clock.wall_ms()
-            text += f", expired {duration_text(-left_ms)} ago" if left_ms <= 0 else ""
-        return f"compare the token with the settings of the broker: {text}"
+            if left_ms <= 0:
+                return f"{hint}, expired {duration_text(-left_ms)} ago"
+        return hint
 
 
 def _claims_of(token: str) -> dict[str, object] | None:
@@ -197,7 +199,7 @@ def unsecured_token(options: Mapping[str, str], wall_ms: int) -> str:
     claims = _claims_in(options)
     principal = options.get("unsecuredLoginPrincipalClaimName", "sub")
     if not isinstance(claims.get(principal), str) or not claims[principal]:
-        raise ConfigError(f"{KEY}: an unsecured token needs unsecuredLoginStringClaim_{principal}=...", key=KEY)
+        raise ConfigError(f"{KEY}: an unsecured token needs the option unsecuredLoginStringClaim_{principal}", key=KEY)
     lifetime_s = _number("unsecuredLoginLifetimeSeconds", options.get("unsecuredLoginLifetimeSeconds", "3600"))
     issued_s = wall_ms / 1000
     claims.setdefault("iat", issued_s)
@@ -246,7 +248,9 @@ def _extensions(entry: JaasEntry | None) -> dict[str, str]:
             if option.startswith(prefix):
                 name = option.removeprefix(prefix)
                 if name == "auth" or not _EXTENSION_NAME.fullmatch(name) or not _EXTENSION_VALUE.fullmatch(value):
-                    raise ConfigError(f"{KEY}: an option {prefix}... is not a valid SASL extension", key=KEY)
+                    raise ConfigError(
+                        f"{KEY}: an option that starts with {prefix} is not a valid SASL extension", key=KEY
+                    )
                 extensions[name] = value
     return extensions
 

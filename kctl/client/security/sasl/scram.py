@@ -104,8 +104,9 @@ class ScramClient:
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
             raise self._error("the nonce of the broker does not start with the nonce of the client")
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
-            bounds = f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are accepted"
-            raise self._error(f"the broker requires {iterations} iterations, but {bounds}")
+            raise self._error(
+                f"the broker requires {iterations} iterations, but kctl accepts {MIN_ITERATIONS} to {MAX_ITERATIONS}"
+            )
         client_key, keys = derive(self.name, self._password.encode(), self._base64(match[2]), iterations)
         without_proof = f"c={b64encode(GS2_HEADER.encode()).decode()},r={nonce}"
         auth_message = f"{self._first_bare},{server_first},{without_proof}".encode()

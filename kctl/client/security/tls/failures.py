@@ -64,25 +64,25 @@ def _refused_certificate(
     if code == _EXPIRED and chain:
         # OpenSSL does not report which certificate; it can only be the first to expire.
         ended = min(chain, key=lambda certificate: certificate.not_after_ms)
-        text = f"certificate expired {ended.not_after} ({ended})"
+        text = f"the certificate expired {ended.not_after} ({ended})"
         return CertificateExpired(text, presented=presented, hint="renew the certificate of the broker")
     if code == _NOT_YET_VALID and chain:
         begins = max(chain, key=lambda certificate: certificate.not_before_ms)
-        text = f"certificate is valid only from {begins.not_before} ({begins})"
+        text = f"the certificate is valid only from {begins.not_before} ({begins})"
         return CertificateNotYetValid(text, presented=presented, hint="check the clock of this machine")
     if code in (_HOSTNAME, _ADDRESS) and chain:
         names = ", ".join(chain[0].names) or chain[0].subject
-        text = f"certificate is for {names}, not for {host}"
+        text = f"the certificate is for {names}, not for {host}"
         if host in chain[0].names:  # an IP address as a DNS name, which does not count
-            text = f"certificate has {host} as a DNS name but not as an IP address"
+            text = f"the certificate has {host} as a DNS name but not as an IP address"
         hint = "connect with a name in the certificate, or issue a certificate for this name"
         return HostnameMismatch(text, presented=presented, hint=hint)
     if code in _UNTRUSTED and chain:
         issuer = chain[-1].issuer
-        text = f"certificate of {chain[0].subject} is not trusted: issuer {issuer} is unknown here"
+        text = f"the certificate of {chain[0].subject} is not trusted: the client does not know issuer {issuer}"
         hint = "add the certificate of the issuer to ssl.truststore.location"
         return UntrustedCertificate(text, presented=presented, hint=hint)
-    return CertificateError(f"certificate rejected: {error.verify_message}", presented=presented)
+    return CertificateError(f"the certificate was rejected: {error.verify_message}", presented=presented)
 
 
 def _alert(alert: str) -> TlsError:

@@ -258,12 +258,14 @@ def _load_key(context: "ssl.SSLContext", pem: str, password: str | None) -> None
 def _key_error(error: "ssl.SSLError", pem: str, password: str | None) -> ConfigError:
     name = "ssl.keystore.location or ssl.keystore.key"
     if "ENCRYPTED" in pem and error.reason != "KEY_VALUES_MISMATCH":
-        why = "ssl.key.password is wrong for" if password else "ssl.key.password is not set, but is needed for"
-        return ConfigError(f"{why} the encrypted private key of {name}", key="ssl.key.password")
+        text = f"ssl.key.password is wrong for the encrypted private key of {name}"
+        if not password:
+            text = f"ssl.key.password is not set, but the private key of {name} is encrypted"
+        return ConfigError(text, key="ssl.key.password")
     if error.reason == "KEY_VALUES_MISMATCH":
         return ConfigError(f"{name}: the private key does not match the certificate", key="ssl.keystore.location")
-    needs = "use a PEM file with a private key and a certificate chain"
-    return ConfigError(f"{name} cannot be used: {needs}", key="ssl.keystore.location")
+    text = f"{name} cannot be used: use a PEM file with a private key and a certificate chain"
+    return ConfigError(text, key="ssl.keystore.location")
 
 
 def _on_disk(content: str) -> Iterator[str]:

@@ -31,7 +31,7 @@ def read_store(
     wanted = config.values[store_type.name]
     if _PEM_BEGIN in content:
         if config.is_given(store_type) and wanted != "PEM":
-            raise ConfigError(f"{location.name}={path} is PEM: set {store_type.name}=PEM", key=store_type.name)
+            raise ConfigError(f"{location.name}={path} is a PEM file: set {store_type.name}=PEM", key=store_type.name)
         try:
             return content.decode()
         except UnicodeDecodeError:
@@ -117,9 +117,11 @@ def pem_of_pkcs12(content: bytes, password: str | None, place: str, key: str, *,
         if has_key and store.key is not None:
             private_key = store.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     except Exception:  # noqa: BLE001 - the package says little of why, and an error must not repeat what is inside
-        given = "without a password" if password is None else "with the given password"
-        raise ConfigError(f"{place} cannot be read as PKCS12 {given}", key=key) from None
+        text = f"{place} cannot be read as PKCS12 with the given password"
+        if password is None:
+            text = f"{place} cannot be read as PKCS12 without a password"
+        raise ConfigError(text, key=key) from None
     if not certificates or (has_key and private_key is None):
-        what = "private key with its certificate" if has_key else "certificates"
-        raise ConfigError(f"{place} has no {what}", key=key)
+        text = f"{place} has no private key with its certificate" if has_key else f"{place} has no certificates"
+        raise ConfigError(text, key=key)
     return (private_key or "") + "".join(certificates)

@@ -71,6 +71,13 @@ def test_a_close(closed: CloseResult, protocol: str, error: KafkaError | None, c
     assert _told(closed, protocol, error, close_ms=2000) == (code, said), "even with --quiet"
 
 
+def test_error_of_commit_is_not_repeated() -> None:
+    refused = broker_error(ErrorCode.GROUP_AUTHORIZATION_FAILED, "commit the offset of t-0 for group g")
+    code, said = _told(_closed(False, True, None, 5), "classic", refused, close_ms=2000)
+    assert code == ExitCode.NOT_AUTHORIZED
+    assert said.startswith(f"kctl consume: {refused}\n")
+
+
 def test_close_with_zero_timeout_names_the_response_that_was_not_awaited() -> None:
     assert _told(_closed(True, False, LEAVING, 0), "classic", None, close_ms=0) == (
         ExitCode.CLOSE_TIMEOUT,

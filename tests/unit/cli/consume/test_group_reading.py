@@ -29,7 +29,7 @@ from kctl.grammar.topics import TopicWords
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 CONFIG = ConsumerConfig.parse({"bootstrap.servers": "a:1", "group.id": "g", "group.instance.id": "i"})
-UNRELEASED = broker_error(ErrorCode.UNRELEASED_INSTANCE_ID, "be a member of group g")
+UNRELEASED = broker_error(ErrorCode.UNRELEASED_INSTANCE_ID, "stay in group g")
 GONE = ConnectionLost("the coordinator closed the connection")
 LOST = broker_error(ErrorCode.UNKNOWN_MEMBER_ID, "OffsetCommit")
 

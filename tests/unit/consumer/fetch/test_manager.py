@@ -325,10 +325,10 @@ def test_nothing_is_fetched_behind_the_end_that_is_asked_for() -> None:
     assert asked(request) == [("t", 1, 0), ("t", 0, 5)]
     scenario.reports.take()
     answer(request, brings(data(0, batch(5, 5)), data(1, b"", end=0)))
-    assert "at the requested end, offset 6" in scenario.waiting()
+    assert "reached the requested end, offset 6" in scenario.waiting()
     assert asked(scenario.request()) == [("t", 1, 0)]
     scenario.manager.start(StartFetch(T0, 4, 6, end_offset=6))
-    assert scenario.waiting() == ["at the requested end, offset 6"], "an empty range"
+    assert scenario.waiting() == ["reached the requested end, offset 6"], "an empty range"
     scenario.manager.start(StartFetch(T0, 5, 6))
     assert scenario.waiting() == []
     assert scenario.requests() == [], "one is in flight"
@@ -426,7 +426,7 @@ def test_damage_is_reported_behind_what_is_whole() -> None:
     assert isinstance(fetched, Fetched)
     assert fetched.chunk.data == batch(0, 2)
     assert isinstance(failed, PartitionFailed)
-    assert "t-0 is damaged at or after offset 2" in str(failed.error)
+    assert "records of t-0 are corrupt at or after offset 2" in str(failed.error)
 
 
 def test_a_fetch_without_a_whole_batch_is_an_error_not_a_loop() -> None:

@@ -28,7 +28,7 @@ class Application:
 
 @pytest.mark.parametrize("step", CALLS)
 def test_without_a_transactional_id_nothing_is_possible(step: Step) -> None:
-    with pytest.raises(IllegalStateError, match=rf"{step.value}\(\) needs transactional.id"):
+    with pytest.raises(IllegalStateError, match=rf"cannot call {step.value}\(\): transactional.id is not set"):
         Application(None).client.ask(step, 10)
 
 

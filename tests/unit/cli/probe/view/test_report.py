@@ -81,7 +81,8 @@ def test_quiet_is_one_line_with_the_reason() -> None:
     assert _written(QuietReport(DataOut(stdout)), stdout) == ["ok: 2 of 8 addresses ready, 4 failed, 2 under way"]
     stdout = io.BytesIO()
     assert _written(QuietReport(DataOut(stdout)), stdout, ExitCode.REFUSED) == [
-        "fail: 2 of 8 addresses ready, 4 failed, 2 under way (exit code 11, refused, reset, or unreachable): "
+        "fail: 2 of 8 addresses ready, 4 failed, 2 under way "
+        "(exit code 11, connection refused or reset, or host unreachable): "
         "10.0.0.2:9092: connection refused (RST after 1 ms)"
     ]
 

@@ -71,7 +71,8 @@ def test_findings_have_their_hint_below() -> None:
         "  hint: an upgrade is under way",
     ]
     lines = finding_lines(result().findings)
-    assert lines[0].startswith("ERROR other-protocol 10.0.0.5:22: the peer says \\x1b[31mSSH")
+    assert lines[0].startswith("ERROR other-protocol 10.0.0.5:22: ")
+    assert "does not: the peer says \\x1b[31mSSH" in lines[0]
     assert "\x1b" not in "".join(lines)
 
 
