@@ -65,9 +65,9 @@ def test_resumed_ignores_position_of_deleted_target_and_counts_of_earlier_runs(
     [
         (
             [5, 9_000_000_000_000_000, 7],
-            "Their latest timestamp is 9000000000000000, at offset 11",
+            "rejected records whose latest timestamp is 9000000000000000 (offset 11 of the source)",
         ),
-        ([5, 4, -7], "Their earliest timestamp is -7, at offset 12"),
+        ([5, 4, -7], "rejected records whose earliest timestamp is -7 (offset 12 of the source)"),
     ],
     ids=["late", "early"],
 )
