@@ -61,7 +61,7 @@ def _of_subject(text: str) -> Target:
     if not at:
         subject, version = version, LATEST
     if not subject:
-        raise ValueError("the subject must not be empty")
+        raise ValueError("the subject name must not be empty")
     return Target(subject=subject, version=version if version == LATEST else _number(version, "version"))
 
 

@@ -156,7 +156,7 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("fail Fetch NOT_COORDINATOR 0", "fail: invalid count 0"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
         ("lead t 0 2 99", "lead: offset 99 is outside of the log (offsets 0 to 3)"),
-        ("hold t 0 1", "hold: node 1 is not a follower of t-0"),
+        ("hold t 0 1", "hold: broker 1 is not a follower of t-0"),
         ("delete-records t 0 99", "delete-records: offset 99"),
         ("trouble g NONE", "trouble: NONE is not a coordinator error"),
         ("trouble-transaction x NONE", "trouble-transaction: NONE is not a coordinator error"),

@@ -86,7 +86,7 @@ def test_a_follower_catches_up() -> None:
 
 @pytest.mark.parametrize("node_id", [1, 4])
 def test_only_followers_are_held(node_id: int) -> None:
-    with pytest.raises(ValueError, match=f"node {node_id} is not a follower of t-0"):
+    with pytest.raises(ValueError, match=f"broker {node_id} is not a follower of t-0"):
         _partition().hold(node_id)
 
 

@@ -75,7 +75,7 @@ def test_codec_is_made_once_a_schema() -> None:
 
 
 def test_schema_of_another_type_is_refused() -> None:
-    with pytest.raises(SchemaError, match="'THRIFT' are not supported"):
+    with pytest.raises(SchemaError, match="unsupported schema type 'THRIFT'"):
         codec_of(Resolved(Schema("THRIFT", "")))
 
 

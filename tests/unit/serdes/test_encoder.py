@@ -91,7 +91,7 @@ def test_codec_of_the_caller_is_for_protobuf_schemas_alone() -> None:
     scene = Scene()
     text = scene.fake.add("p", "text of a file", "PROTOBUF")
     assert scene.encoder(f"id:{text}", codec=INT).encode(b"5", "t", None, ()) == write_frame(text, INT.encode(5))
-    with pytest.raises(SchemaError, match=f"schema {scene.number} is AVRO, not PROTOBUF"):
+    with pytest.raises(SchemaError, match=f"schema {scene.number} has type AVRO, expected PROTOBUF"):
         scene.encoder("topic", codec=INT).encode(b"5", "t", None, ())
 
 
