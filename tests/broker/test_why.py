@@ -87,7 +87,7 @@ def test_group_without_members_and_lost_records(any_kafka: KafkaCluster, topic: 
     assert kctl("topics", "trim", f"{topic}:0", "--before", "5", "--yes", "-b", any_kafka.bootstrap()).code == 0
     ended, found = why(any_kafka, "why", "group", group)
     assert ended.code == 3
-    assert "its next offset is 2, but the log starts at 5" in found["lost-data"]["sentence"]
+    assert "its next offset is 2, but the log starts at offset 5" in found["lost-data"]["sentence"]
 
 
 @pytest.mark.nightly

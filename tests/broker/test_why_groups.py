@@ -92,7 +92,7 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
             assert found["group-stuck"].cure.endswith(f". If its process is gone, run: {remove}")
         else:
             assert found.keys() & ids == {"static-member-gone"}
-            closed = "has closed, and keeps the partition until its session times out"
+            closed = "left the group, but keeps the partition until its session times out"
             assert f"Static member pod-1 (127.0.0.1) {closed}" in found["static-member-gone"].sentence
             assert found["static-member-gone"].cure == remove
         story.cure(remove)
@@ -130,7 +130,7 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
         rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and reads 9 records again. "
-        "The log starts at 0",
+        "The log starts at offset 0",
         found.sentence,
     )
     story.cure(found.cure)
@@ -184,7 +184,7 @@ def test_member_that_gets_no_partition_and_topic_that_is_deleted(story: KafkaSto
         assert missing is not None
         assert (
             missing.sentence
-            == f"{group} reads topic {topic}, which does not exist or which this principal may not describe"
+            == f"{group} reads topic {topic}, but the topic does not exist or kctl has no Describe permission on it"
         )
         story.cure(missing.cure)
         story.until(lambda: story.group(group), "topic-missing", is_gone=True)
@@ -249,7 +249,7 @@ def test_group_that_reads_more_slowly_than_records_arrive(story: KafkaStory) -> 
 
         found = story.group(group, more_and_later)["falling-behind"]
     assert re.fullmatch(
-        rf"{group} falls behind on {topic}: {ARRIVING} records arrived in [\d.ms]+, but it committed 1. 20,002 "
+        rf"{group} is falling behind on {topic}: {ARRIVING} records arrived in [\d.ms]+, but the group read only 1. 20,002 "
         "records are unread",
         found.sentence,
     )
@@ -269,7 +269,7 @@ def test_record_near_its_retention_and_record_of_the_future(story: KafkaStory) -
     assert "future-timestamps" not in story.topic(topic)
     story.produce(topic, 1, timestamp_ms=now_ms + 400 * 24 * HOUR_MS)
     ahead = story.topic(topic)["future-timestamps"]
-    assert f"{topic}-0 has a record with a future timestamp: offset 1 is dated " in ahead.sentence
+    assert f"{topic}-0 has a record with a future timestamp: the record at offset 1 is dated " in ahead.sentence
     assert ", 1 year from now" in ahead.sentence
     story.admin.delete_topics([topic]).raise_first()
 
@@ -282,7 +282,7 @@ def test_min_isr_above_the_number_of_replicas(story: KafkaStory) -> None:
     found = story.until(lambda: story.topic(topic), "impossible-min-isr")
     assert found is not None
     assert found.sentence == (
-        f"{topic} has 1 replica but min.insync.replicas=2 (set on the topic): acks=all can never succeed"
+        f"{topic} has 1 replica but min.insync.replicas=2 (set on the topic), so producers with acks=all always fail"
     )
     story.cure(found.cure)
     story.until(lambda: story.topic(topic), "impossible-min-isr", is_gone=True)
@@ -311,7 +311,7 @@ def test_producers_that_fence_each_other(story: KafkaStory) -> None:
         work()
         assert "producer-fenced" not in story.cluster(work, glimpses=1)
         found = story.cluster(start, glimpses=LOOP_STARTS)["producer-fenced"]
-    assert f"{topic}-id: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
+    assert f"{topic}-id: producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
 
 def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) -> None:
@@ -324,7 +324,7 @@ def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) ->
         assert kctl(*quotas).code == 0
         found = throttled.until(lambda: throttled.topic(topic), "quota-throttled")
         assert found is not None
-        assert " throttled this client for " in found.sentence
+        assert " throttled kctl for " in found.sentence
     finally:
         removed = ("quotas", "unset", "request_percentage", "--client-id", client_id, "-b", story.kafka.bootstrap())
         assert kctl(*removed).code == 0

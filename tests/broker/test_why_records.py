@@ -27,12 +27,12 @@ POISONS = {
     "codec": (AVRO_7, "The batch cannot be read: "),
     "schema": (
         AVRO_8,
-        "The record has schema ID 8, and earlier records have schema ID 7. The partition belongs to member app "
+        "The record has schema ID 8, and earlier records have schema ID 7. The partition is assigned to member app "
         "(127.0.0.1)",
     ),
     "size": (
         AVRO_7 + bytes(LARGE_BYTES),
-        "The record has 300 kB, and earlier records have at most 12 B. The partition belongs to member app",
+        "The record has 300 kB, and earlier records have at most 12 B. The partition is assigned to member app",
     ),
 }
 """The value of the record, and what is found about it."""

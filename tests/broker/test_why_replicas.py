@@ -107,7 +107,7 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
         assert found is not None
         assert found.sentence == (
             f"{topic}-0 has no leader: its replicas are on broker 2 (fenced) and broker 3 (not in sync). "
-            "Eligible without data loss: broker 2"
+            "Replicas that can be elected without data loss: broker 2"
         )
         assert found.cure.startswith("start broker 2, or ")
         set_unclean(story, topic)
@@ -124,7 +124,7 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
     assert lost.sentence.endswith(
         "but broker 3, elected although it was not in sync, has records of this epoch only up to offset 3"
     )
-    assert "5 records that it read are gone" in found["log-truncated"].sentence
+    assert "5 records that the group read are gone" in found["log-truncated"].sentence
     assert "unclean-election" not in found  # configs are read in the first look
     unclean = story.topic(topic)["unclean-election"]
     assert unclean.sentence.startswith(f"{topic} has unclean.leader.election.enable=true (set on")

@@ -53,7 +53,7 @@ def test_finding_is_printed_with_all_its_parts(bootstrap: str, topic: str, group
     finding, _, summary = printed.partition("\n\n")
     assert [" ".join(part.split()) for part in re.split(r"\n  (?=impact:|evidence:|show:|fix:)", finding)] == [
         f"WARNING group-no-members: group {group} {group} has no active members and 6 unread records: 6 on {topic}-0",
-        "impact: The lag grows. Committed offsets are deleted after offsets.retention.minutes without members.",
+        "impact: The lag grows. Kafka deletes the committed offsets after offsets.retention.minutes without members.",
         f"evidence: DescribeGroups, group {group}: state=Empty, members=0",
         f"evidence: ListOffsets, lag by partition: {topic}-0=6",
         f"show: kctl groups lag {group}",
@@ -77,7 +77,7 @@ def test_right_that_is_missing_is_printed_and_changes_no_code() -> None:
     assert ended.code == 0
     shown = " ".join(ended.stdout.decode().split())
     assert shown.startswith("not fully checked: disk-filling; ")
-    assert "DescribeLogDirs (broker 1): permission Describe on the cluster is missing" in shown
+    assert "DescribeLogDirs (broker 1): missing permission: Describe on the cluster" in shown
     assert "no problems found in the cluster, but some checks are incomplete (1 check, " in shown
     assert document["complete"] is False
     assert [each["right"] for each in document["unchecked"]] == [
@@ -133,7 +133,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
     assert ended.code == 3
     assert json.loads(ended.stdout)["requests"] <= 6
     assert json.loads(ended.stdout)["complete"] is False
-    assert "the request budget is used up (--max-requests)" in ended.stderr
+    assert "the request limit is reached (--max-requests)" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ def why_options(
         ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Finding to check for. Repeatable [default: all].")
+        list[str] | None,
+        typer.Option("--only", metavar="ID", help="ID of a finding to check for. Repeatable [default: all]."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="ID", help="Finding to ignore. Repeatable.")
+        list[str] | None, typer.Option("--ignore", metavar="ID", help="ID of a finding to ignore. Repeatable.")
     ] = None,
     severity: Annotated[
         str,
@@ -83,7 +84,7 @@ def why_options(
             min=1,
             max=100_000,
             metavar="N",
-            help="Maximum number of requests in total [default: 200, or 50 for each broker if that is more].",
+            help="Maximum total number of requests [default: 200, or 50 for each broker if that is more].",
         ),
     ] = None,
     serve: Annotated[
@@ -98,7 +99,7 @@ def why_options(
     """Return the options. Raises: click.BadParameter, click.UsageError: a value is invalid, or options conflict."""
     interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
     if interval_ms < LEAST_INTERVAL_MS:
-        raise click.BadParameter("the two samples must be at least 1s apart.", param_hint="'--interval'")
+        raise click.BadParameter("use at least 1s between the two samples.", param_hint="'--interval'")
     if samples == 1 and (watch or interval is not None) and serve is None:
         raise click.UsageError("--samples 1 cannot be combined with --interval, which is the time between two samples.")
     is_compared = watch or samples == MOST_SAMPLES or (interval is not None and serve is None)

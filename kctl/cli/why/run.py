@@ -53,7 +53,7 @@ def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str]
         selection = Selection(groups or (), topics or (), has_brokers=True)
     else:
         selection = Selection(groups=None, topics=None, has_brokers=True)
-    return _show(common, Aim("the cluster, its topics and groups", selection, tuple(Scope)), options)
+    return _show(common, Aim("the cluster, its topics, and its groups", selection, tuple(Scope)), options)
 
 
 def _group_aim(name: str) -> Aim:
@@ -78,8 +78,8 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic {name!r} found, or this principal may not describe it",
-        "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
+        f"no group or topic {name!r} found, or kctl has no Describe permission on it",
+        "list groups and topics with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
     )
 
 
@@ -131,8 +131,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
     if selection.groups is None:
         seen["groups"] = looks.now.groups
     if seen and not any(seen.values()) and not any(gap.request == "Metadata" for gap in looks.now.gaps):
-        what = " and ".join(f"0 {name}" for name in seen)
-        text = f"{principal_text(admin.config)} sees {what}, so they were not checked"
+        text = f"no {' or '.join(seen)} checked: {principal_text(admin.config)} cannot describe any"
         common.say(f"{common.environment.program}: {text}")
         return code or ExitCode.PARTIAL_FAILURE
     return code
@@ -150,7 +149,7 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
         if name not in found:
             about = " or ".join(scope.value for scope in FINDINGS[name].scopes)
             raise click.BadParameter(
-                f"{name} is not checked by this command: it is a finding about a {about}.", param_hint="'--only'"
+                f"this command does not check {name}, which is a finding about a {about}.", param_hint="'--only'"
             )
         if name in options.ignored:
             raise click.BadParameter(f"{name} cannot be in both --only and --ignore.", param_hint="'--only'")

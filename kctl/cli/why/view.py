@@ -131,7 +131,7 @@ def _block(found: Sequence[Finding], width: int, paint: Paint | None) -> _Block:
     for other in others[:MOST_ALIKE]:
         full += _wrapped(f"{other.subject}: {other.sentence}", width, "  also:     ")
     if len(others) > MOST_ALIKE:
-        full.append(f"  also:     {len(others) - MOST_ALIKE} more; --output json lists all")
+        full.append(f"  also:     {len(others) - MOST_ALIKE} more. Add --output json to list all.")
     return _Block(full, [*head, *fix])
 
 
@@ -199,7 +199,7 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
             lines[0] = lines[0].replace(severity.upper(), paint("level", severity, severity.upper()), 1)
         yield from lines
     if len(by_id) > MOST_IDS:
-        yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
+        yield f"  and {counted(len(by_id) - MOST_IDS, 'more finding ID')}"
 
 
 def _listed_within(subjects: Sequence[str], room: int) -> str:
@@ -240,18 +240,18 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         gap = unchecked.gap
-        reason = gap.reason if gap.right is None or gap.error is None else f"permission {gap.right} is missing"
+        reason = gap.reason if gap.right is None or gap.error is None else f"missing permission: {gap.right}"
         by_reason.setdefault(reason, []).append(unchecked)
     named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
         ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
         named.update(dict.fromkeys(ids))
-        what = f"not fully checked: {listed(ids, MOST_LISTED)}; " if ids else "no result: "
+        what = f"cannot fully check {listed(ids, MOST_LISTED)}: " if ids else "no result: "
         requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
         yield f"{what}{listed(requests, MOST_LISTED)}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])
     if more_requests:
-        yield f"not checked: {counted(more_requests, 'more request')} without a response"
+        yield f"no result: {counted(more_requests, 'more request')}"
 
 
 def _wrapped(text: str, width: int, first: str = "", further: str | None = None) -> list[str]:

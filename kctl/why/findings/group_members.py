@@ -39,13 +39,13 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
     rebalances = sum(_ids(old) != _ids(new) or _begins(old, new) for old, new in steps)
     changes = ""
     if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
-        changes = f"its epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
+        changes = f"the group epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
     elif rebalances >= STORM_EPOCHS:
         changes = f"it rebalanced at least {rebalances} times in {len(history)} samples"
     elif len({member.member_id for member in replaced}) >= max(2, len(now.members) / 2):
         changes = f"{len(replaced)} of {counted(len(now.members), 'member')} rejoined with new member IDs"
     elif _is_unsettled(before) and _is_unsettled(now) and 2 * unsettled > len(history):
-        changes = f"it was {before.state} and is {now.state}"
+        changes = f"most samples show a rebalance (state {before.state}, then {now.state})"
     if not changes:
         return
     named_members = {f"{member_name(each)} ({each.host})": each for each in replaced[:MOST_EVIDENCE]}
@@ -55,16 +55,16 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
             "group": group_id,
             "changes": changes,
             "seconds": looks.apart,
-            "who": f". New member IDs: {', '.join(names)}" if names else "",
+            "who": f". Members with new IDs: {', '.join(names)}" if names else "",
             "cause": _cause(steps, is_waiting=2 * unsettled > len(history)),
         },
         [
             Evidence("DescribeGroups", "first sample", {"state": before.state, "epoch": before.epoch}),
             *(
-                Evidence("DescribeGroups", "between", {"state": each.state, "members": len(each.members)})
+                Evidence("DescribeGroups", "intermediate sample", {"state": each.state, "members": len(each.members)})
                 for each in history[1:-1]
             ),
-            Evidence("DescribeGroups", "second sample", {"state": now.state, "epoch": now.epoch}),
+            Evidence("DescribeGroups", "last sample", {"state": now.state, "epoch": now.epoch}),
             *(Evidence("DescribeGroups", "new member", member_values(named_members[name])) for name in names),
         ],
     )
@@ -90,16 +90,16 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
         return (
-            ". Old member IDs stay until session.timeout.ms: processes restart without leaving the group (killed "
+            ". Old member IDs remain until session.timeout.ms: processes restart without leaving the group (killed "
             "or crashed)"
         )
     if left:
         return (
-            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
-            "between two calls of poll()"
+            ". Members leave and rejoin with new IDs: processes restart, or exceed max.poll.interval.ms between two "
+            "calls of poll()"
         )
     if is_waiting:
-        return ". The group waits for members that do not rejoin, up to their max.poll.interval.ms"
+        return ". The group waits up to max.poll.interval.ms for members that do not rejoin"
     return ""
 
 
@@ -140,7 +140,7 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
     for instance, members in _by_instance(looks.history(group_id)).items():
         what = _instance_trouble(members, looks.apart)
         if what:
-            places = ["first sample", *["between"] * (len(members) - 2), "last"]
+            places = ["first sample", *["intermediate sample"] * (len(members) - 2), "last sample"]
             yield FINDINGS["duplicate-instance-id"].found(
                 {"group": group_id, "instance": instance, "what": what},
                 [
@@ -170,7 +170,7 @@ def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
     if ids < LOOP_IDS:
         return ""
     return (
-        f"had {ids} member IDs within {apart}. Processes that use it ({member.client_id} on {member.host}) fence "
+        f"had {ids} member IDs within {apart}. Processes with this ID ({member.client_id} on {member.host}) fence "
         "each other, or one process keeps restarting"
     )
 

@@ -95,7 +95,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "client": member_name(member),
                 "instance": member.group_instance_id or "",
                 "host": member.host or "an unknown host",
-                "which": f"{which}{f', but progresses on {len(moved)} more' if moved else ''}{elsewhere}",
+                "which": f"{which}{f', but made progress on {len(moved)} more' if moved else ''}{elsewhere}",
                 "ghost": _ghost_text(group_id, member),
                 "skip": _skip_text(looks, group_id, partitions) if moved else "",
                 **place(worst),
@@ -198,14 +198,14 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
-        return f"The record has {size_text(shape.size_bytes)}, and earlier records have at most {size_text(largest)}"
+        return f"The record is {size_text(shape.size_bytes)}, but earlier records are at most {size_text(largest)}"
     if shape.is_null and not any(each.is_null for each in earlier):
-        return "The record is a tombstone (no value), and earlier records have values"
+        return "The record is a tombstone (no value), but earlier records have values"
     schemas = {each.schema_id for each in earlier}
     if shape.schema_id not in schemas and not shape.is_null:
         before = ", ".join("no schema ID" if each is None else f"schema ID {each}" for each in sorted(schemas, key=str))
         after = "no schema ID" if shape.schema_id is None else f"schema ID {shape.schema_id}"
-        return f"The record has {after}, and earlier records have {before}"
+        return f"The record has {after}, but earlier records have {before}"
     return ""
 
 
@@ -253,7 +253,9 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     Evidence("OffsetFetch", f"group {group_id} in both samples", {"committed": read}),
                     Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
                     Evidence(
-                        "ListOffsets", "arrived by partition", _most_of({tp: looks.arrived(tp) for tp in partitions})
+                        "ListOffsets",
+                        "arrived records by partition",
+                        _most_of({tp: looks.arrived(tp) for tp in partitions}),
                     ),
                     Evidence(
                         "ListOffsets", "lag by partition", _most_of({tp: looks.lag(now, tp) for tp in partitions})
@@ -282,16 +284,16 @@ def _fix_of_slow(
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = (
-            f". {tp} received {looks.arrived(tp):,} of these records, and has {looks.lag(group, tp) or 0:,} unread "
-            "records"
+            f". Partition {tp} received {looks.arrived(tp):,} of the new records and has {looks.lag(group, tp) or 0:,} "
+            "unread records"
         )
-        fix = f"spread the keys of {topic} evenly, or process records faster: only one consumer at a time reads {tp}"
+        fix = f"distribute the keys of {topic} evenly, or process records faster: only one consumer can read {tp}"
         return {"hot": hot, "fix": fix}
     spare = len(partitions) - consumers
     if spare > 0:
         fix = f"start up to {counted(spare, 'more consumer')}, or process records faster"
     else:
-        fix = "process records faster, or add partitions and consumers: all partitions have a consumer already"
+        fix = "process records faster, or add partitions and consumers: all partitions already have a consumer"
     return {"hot": "", "fix": fix}
 
 

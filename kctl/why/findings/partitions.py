@@ -32,7 +32,9 @@ _ABSENT = {
     "restart {brokers}",
 }
 """States in which a replica cannot lead, with the fix."""
-_CONTROLLER = "search the log of the active controller for the election (kctl cluster quorum)"
+_CONTROLLER = (
+    "search the log of the active controller for election errors (find the controller with: kctl cluster quorum)"
+)
 _COORDINATED = {
     "__consumer_offsets": ("Groups on these partitions", "their members cannot join or commit"),
     "__transaction_state": (
@@ -88,7 +90,9 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
                     f"{worst} in the first sample",
                     {"leader": info.leader_id, "leader_epoch": info.leader_epoch, "isr": _ids(info.isr)},
                 ),
-                Evidence("ListOffsets", "log ends in the first sample", by_partition({tp: lost[tp][0] for tp in lost})),
+                Evidence(
+                    "ListOffsets", "log end offsets in the first sample", by_partition({tp: lost[tp][0] for tp in lost})
+                ),
                 Evidence(
                     "OffsetForLeaderEpoch",
                     f"end of epoch {info.leader_epoch} in the log of broker {leaders[worst].leader_id}",
@@ -161,19 +165,24 @@ def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
     states = _replica_states(look, info)
     *first, last = [f"{brokers_text(of)} ({state})" for state, of in states.items()] or ["unknown brokers"]
     places = f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
-    named = "" if info.leader_id < 0 else f"Metadata names broker {info.leader_id}, which is not registered, and "
-    reason = f"{named}its replicas are on {places}"
+    reason = f"its replicas are on {places}"
+    if info.leader_id >= 0:
+        named = f"Metadata lists broker {info.leader_id} as the leader, but this broker is not registered"
+        reason = f"{named}. The replicas are on {places}"
     away = [node_id for state, node_ids in states.items() if state in _ABSENT for node_id in node_ids]
     known = look.eligible.get(TopicPartition(info.topic, info.partition))
     if known is not None and known.eligible:
-        waiting, reason = known.eligible, f"{reason}. Eligible without data loss: {brokers_text(known.eligible)}"
+        waiting, reason = (
+            known.eligible,
+            f"{reason}. Replicas that can be elected without data loss: {brokers_text(known.eligible)}",
+        )
     elif known is not None and known.last_known:
-        what = f"No replica is eligible without data loss. Last eligible: {brokers_text(known.last_known)}"
+        what = f"No replica can be elected without data loss. Last eligible replicas: {brokers_text(known.last_known)}"
         waiting, reason = known.last_known, f"{reason}. {what}"
     elif info.isr:
         waiting = info.isr
         if not set(away) <= set(waiting):  # the other replicas do not help
-            reason = f"{reason}. Last in sync: {brokers_text(waiting)}"
+            reason = f"{reason}. Last in-sync replicas: {brokers_text(waiting)}"
     else:
         waiting = tuple(away)
     fixes = [
@@ -301,7 +310,8 @@ def _fix_of_future(
         return fill_command(_LIMIT, {"topic": tp.topic}) + trim
     return (
         f"synchronize the clocks of {brokers_text(leader.replicas)} (NTP): the leader sets the timestamps "
-        f"({_TIMESTAMP_TYPE}={_BY_BROKERS}). Then delete these and all earlier records: {trim.removeprefix(' && ')}"
+        f"({_TIMESTAMP_TYPE}={_BY_BROKERS}). Then delete these records and all earlier records with: "
+        f"{trim.removeprefix(' && ')}"
     )
 
 

@@ -43,8 +43,8 @@ _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
 """Errors of objects that were deleted after they were listed."""
 READY = "ready"
 """Connection phase after login."""
-TIME_UP = "the timeout passed (--api-timeout)"
-BUDGET_SPENT = "the request budget is used up (--max-requests)"
+TIME_UP = "the timeout expired before this request (--api-timeout)"
+BUDGET_SPENT = "the request limit is reached (--max-requests)"
 
 
 def share_s(timer: Timer) -> float:
@@ -223,7 +223,7 @@ class Asker:
         return f"{what} within {self._limit(error)}"
 
     def _limit(self, error: KafkaTimeoutError) -> str:
-        share = "" if error.timeout_ms >= self.timer.timeout_ms else "its share of "
+        share = "" if error.timeout_ms >= self.timer.timeout_ms else "part of "
         return f"{duration_text(error.elapsed_ms)} ({share}--api-timeout {duration_text(self.timer.timeout_ms)})"
 
     def _waited_for(self, error: KafkaError) -> list[int]:
@@ -235,11 +235,11 @@ class Asker:
 
 
 _PHASES = {
-    "dns": "its name was not resolved",
-    "tcp": "no connection was accepted",
-    "tls": "it accepted the connection but sent no TLS response",
-    "apiversions": "it accepted the connection but sent no ApiVersions response",
-    "sasl": "it accepted the connection but authentication did not finish",
+    "dns": "DNS did not resolve the host name",
+    "tcp": "the TCP connection was not established",
+    "tls": "the broker accepted the connection but sent no TLS response",
+    "apiversions": "the broker accepted the connection but sent no ApiVersions response",
+    "sasl": "the broker accepted the connection but authentication did not finish",
 }
 """Dict from connection phase to the response that is missing."""
 

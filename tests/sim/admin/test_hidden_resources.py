@@ -81,7 +81,7 @@ def test_why_of_group_whose_topics_are_hidden_names_the_permission(monkeypatch: 
     def use(run: Callable[..., Ended]) -> None:
         ended = run("why group g")
         assert "no problems found in group g, but some checks are incomplete" in ended.stdout.decode()
-        assert "no committed offsets, or permission Describe on its topics is missing" in ended.stdout.decode().replace(
+        assert "no committed offsets found, or missing permission: Describe on the topics of the group" in ended.stdout.decode().replace(
             "\n", " "
         )
 

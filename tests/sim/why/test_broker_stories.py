@@ -36,7 +36,7 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
         finding = found_now(story)["broker-missing"]
         assert finding.sentence == "broker 2 is not registered but has replicas of 6 partitions, for example r-0"
         assert finding.cure.startswith(
-            "start broker 2. If it does not come back: kctl partitions plan --exclude-brokers 2 > "
+            "start broker 2. If the broker is permanently lost, run: kctl partitions plan --exclude-brokers 2 > "
         )
         story.sim.sandbox.register(2)
         assert "broker-missing" not in story.cluster()
@@ -100,7 +100,7 @@ def test_disk_that_fills_is_found_until_it_is_larger() -> None:
         found = found_now(story)
         assert found.keys() == {"disk-filling"}
         assert found["disk-filling"].subject == "broker 2"
-        assert "(4 %) in /sandbox. Its largest topic is r (100 % of the used space)" in found["disk-filling"].sentence
+        assert "(4 %) in /sandbox. The largest topic is r (100% of the used space)" in found["disk-filling"].sentence
         assert found["disk-filling"].cure.startswith("kctl configs set topic r retention.bytes=4")
         story.sim.sandbox.set_disk(2, 10 * MEGABYTE)
         assert found_now(story) == {}

@@ -62,7 +62,7 @@ def test_min_isr_above_the_number_of_replicas_is_found() -> None:
         create(story, replicas=2, min_insync_replicas="3")
         found = story.topic("r")
         assert found["impossible-min-isr"].sentence == (
-            "r has 2 replicas but min.insync.replicas=3 (set on the topic): acks=all can never succeed"
+            "r has 2 replicas but min.insync.replicas=3 (set on the topic), so producers with acks=all always fail"
         )
         assert found["impossible-min-isr"].cure == "kctl configs set topic r min.insync.replicas=1"
         assert found.keys() == {"impossible-min-isr"}
@@ -156,7 +156,7 @@ def test_record_from_the_future_is_found() -> None:
         with story.sim.producer() as producer:
             producer.send("r", b"x", partition=2, timestamp_ms=story.sim.clock.wall_ms() + 400 * 24 * HOUR_MS)
         found = story.topic("r")["future-timestamps"]
-        assert found.sentence.startswith("r-2 has a record with a future timestamp: offset 0 is dated ")
+        assert found.sentence.startswith("r-2 has a record with a future timestamp: the record at offset 0 is dated ")
         assert ", 1 year from now" in found.sentence
         assert found.show == "kctl consume r -p 2 -o 0 -n 1"
 
@@ -174,7 +174,7 @@ def test_quota_that_throttles_this_client_is_found() -> None:
             timer = Timer(story.sim.clock, 60_000)
             looks = take_looks(admin, story.sim.runtime, timer, Selection(topics=("t",)), 0, throttles)
         found = {finding.id: finding for finding in diagnose(looks, (Scope.TOPIC,)).findings}
-        assert " throttled this client for " in found["quota-throttled"].sentence
+        assert " throttled kctl for " in found["quota-throttled"].sentence
 
     run_story(body)
 

@@ -146,7 +146,7 @@ def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
         assert story.admin.requests_sent - sent <= budget
         diagnosis = diagnose(looks, tuple(Scope))
         assert bool(diagnosis.unchecked) == (budget < 60)
-        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the request budget is used up (--max-requests)"}
+        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the request limit is reached (--max-requests)"}
 
     run_story(body)
 
@@ -210,7 +210,7 @@ def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(m
         assert looks.now.topic_configs
         assert looks.now.log_dirs
         [gap] = looks.now.gaps
-        assert (gap.request, gap.reason) == ("OffsetFetch", "the request budget is used up (--max-requests)")
+        assert (gap.request, gap.reason) == ("OffsetFetch", "the request limit is reached (--max-requests)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
 
     run_story(body)

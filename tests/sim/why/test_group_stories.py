@@ -90,7 +90,7 @@ def test_offset_before_the_log_start_is_lost_data() -> None:
         assert "lost-data" not in story.group()
         story.sim.sandbox.delete_records("t", 0, 12)
         lost = story.group()["lost-data"]
-        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, but the log starts at 12"
+        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, but the log starts at offset 12"
         assert lost.cure == "kctl groups reset-offsets g --topic t:0 --to-earliest --execute"
 
     run_story(body, topics={"t": 1})
@@ -116,7 +116,7 @@ def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
         leader = story.sim.leader(0)
         story.sim.sandbox.move_leader("t", 0, leader, end_offset=8)
         found = story.group()["log-truncated"]
-        assert "g committed offset 20 of t-0, but its log ends at 8. 12 records that it read are gone" in found.sentence
+        assert "g committed offset 20 of t-0, but its log ends at 8. 12 records that the group read are gone" in found.sentence
 
     run_story(body, topics={"t": 1})
 
@@ -160,7 +160,7 @@ def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
         assert found.keys() == {"offset-moved-backward"}
         assert found["offset-moved-backward"].sentence == (
             f"g moved back from offset 5 to {back_to} of t-0 within 10s, and reads {5 - back_to} records again. The "
-            "log starts at 0"
+            "log starts at offset 0"
         )
 
     run_story(body, topics={"t": 1})
@@ -253,7 +253,7 @@ def test_group_that_subscribes_to_no_topic_is_found() -> None:
         found = story.group()
         assert (
             found["topic-missing"].sentence
-            == "g reads topic gone, which does not exist or which this principal may not describe"
+            == "g reads topic gone, but the topic does not exist or kctl has no Describe permission on it"
         )
         assert found.keys() == {"topic-missing"}
 

@@ -436,7 +436,7 @@ def test_replicas_that_prefer_one_broker_are_moved_by_the_fix(story: Live) -> St
     story.fix("kctl partitions plan")
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=1, segment_bytes="100000", retention_bytes="-1")
     story.produce(95, "r", size=10_000)
@@ -447,7 +447,7 @@ def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.wait(600_000)
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r (", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r (", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_a_topic_with_several_partitions_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=6, segment_bytes="14000", retention_bytes="-1")
     for number in range(6):

@@ -79,7 +79,7 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
         story.produce(BACKLOG)
         slow = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING + 1), apart_ms=30_000)["falling-behind"]
         waiting = BACKLOG + ARRIVING - 1
-        assert slow.sentence.startswith(f"g falls behind on t: {ARRIVING} records arrived in 30")
+        assert slow.sentence.startswith(f"g is falling behind on t: {ARRIVING} records arrived in 30")
         assert slow.sentence.endswith(f"but it committed 1. {waiting} records are unread")
 
     run_story(body, topics={"t": 1})
@@ -129,7 +129,7 @@ def test_producers_that_fence_each_other_are_found() -> None:
         work()
         assert "producer-fenced" not in glimpsed(story, cluster, work, 1)
         found = glimpsed(story, cluster, start, LOOP_STARTS)["producer-fenced"]
-        assert f"copier: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
+        assert f"copier: producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
     run_story(body)
 

@@ -196,7 +196,7 @@ def test_log_cleaner_that_has_stopped_is_found(story: Live) -> Steps:
     story.admin.delete_topics(["c"]).raise_first()
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_topic_without_retention_that_fills_the_disk_is_found(story: Live) -> Steps:
     """A topic that nobody had bounded; the brokers refused all topics when the disk was full."""
     story.create(partitions=1, retention_ms="-1", segment_bytes="100000")
@@ -277,7 +277,7 @@ def test_broker_that_comes_back_under_another_id_leaves_replicas_behind(story: L
     story.sandbox.register(2)
 
 
-@incident(f"why group g {INTERVAL}", "rebalance-storm", "New member IDs: slow (", fix="max.poll.records")
+@incident(f"why group g {INTERVAL}", "rebalance-storm", "Members with new IDs: slow (", fix="max.poll.records")
 def test_member_that_exceeds_max_poll_interval_again_and_again_is_found(story: Live) -> Steps:
     """A release called another service for each record: batches took longer than max.poll.interval.ms."""
     calm = story.enter(story.sim.classic_member("g", client_id="calm"))

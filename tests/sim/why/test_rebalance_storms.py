@@ -59,9 +59,9 @@ def test_member_that_restarts_all_the_time_is_a_storm_with_its_cause() -> None:
         found = storm_in(beside(story, restart))
         assert found is not None
         assert found.sentence.startswith("g keeps rebalancing: it rebalanced at least ")
-        assert ". New member IDs: flapping (" in found.sentence
+        assert ". Members with new IDs: flapping (" in found.sentence
         assert found.sentence.endswith(
-            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
+            ". Members leave and rejoin with new IDs: processes restart, or exceed max.poll.interval.ms "
             "between two calls of poll()"
         )
 

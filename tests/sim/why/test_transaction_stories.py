@@ -104,7 +104,7 @@ def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
         assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records behind it. The record has 400 kB, ")
-        assert "The partition belongs to member app-7 (" in sentence
+        assert "The partition is assigned to member app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
 

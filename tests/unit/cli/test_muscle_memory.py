@@ -181,8 +181,8 @@ NAMED = [
     ("topics list --json --output yaml", "--json cannot be combined with --output yaml: it selects --output json."),
     ("produce t --encode avr", "'avr': did you mean avro? For a subject with this name, write subject:avr."),
     ("doctor --samples 2 --interval 0", "Invalid value for '--interval': '0' has no unit"),
-    ("doctor --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
-    ("doctor --samples 2 --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
+    ("doctor --interval 0s", "Invalid value for '--interval': use at least 1s between the two samples."),
+    ("doctor --samples 2 --interval 0s", "Invalid value for '--interval': use at least 1s between the two samples."),
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
 

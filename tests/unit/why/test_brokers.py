@@ -87,8 +87,8 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
     look = Look(WALL_MS, NODES, log_dirs={2: [full]})
     finding = found_once(look, log_dirs={2: [earlier]})["disk-filling"]
     assert finding.sentence == (
-        "broker 2 has 60 GB of 1 TB free (6 %) in /data, which fills by 360 GB per hour and will be full in about 10m. "
-        "Its largest topic is t (74 % of the used space)"
+        "broker 2 has 60 GB of 1 TB free (6 %) in /data. The disk fills by 360 GB per hour and will be full in about 10m. "
+        "The largest topic is t (74% of the used space)"
     )
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
 
@@ -99,27 +99,27 @@ ENLARGE = "enlarge the disk, or move replicas to other brokers. List replicas wi
 @pytest.mark.parametrize(
     ("of_disk", "configs", "sentence_end", "fix"),
     [
-        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data. Its largest topic is t (31 % of the used space)", ENLARGE),
+        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data. The largest topic is t (31% of the used space)", ENLARGE),
         ({}, {}, "in /data", ENLARGE),
-        ({("t", 0): 90}, {"cleanup.policy": "compact"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
-        ({("t", 0): 90}, {"segment.bytes": "40"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
-        ({("t", 0): 90}, {"retention.bytes": "45"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"cleanup.policy": "compact"}, ". The largest topic is t (94% of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"segment.bytes": "40"}, ". The largest topic is t (94% of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"retention.bytes": "45"}, ". The largest topic is t (94% of the used space)", ENLARGE),
         (
             {("t", 0): 900},
             {},
-            ". Its largest topic is t (100 % of the used space)",
+            ". The largest topic is t (100% of the used space)",
             "kctl configs set topic t retention.bytes=450",
         ),
         (
             {("t", 0): 80, ("t", 1): 10},
             {},
-            ". Its largest topic is t (94 % of the used space)",
+            ". The largest topic is t (94% of the used space)",
             "kctl configs set topic t retention.bytes=35",
         ),
         (
             {("t", 0): 45, ("t", 1): 45},
             {},
-            ". Its largest topic is t (94 % of the used space)",
+            ". The largest topic is t (94% of the used space)",
             "kctl configs set topic t retention.bytes=22",
         ),
     ],
@@ -145,7 +145,7 @@ def test_directory_that_is_offline_is_found() -> None:
 def test_leaders_on_one_broker_are_found() -> None:
     skewed = topic(*(partition(number, 1, (1 + number % 3, 1 + (number + 1) % 3), (1, 2, 3)) for number in range(60)))
     result = found(Look(WALL_MS, NODES, topics=skewed))
-    assert result["leader-skew"].sentence == "broker 1 leads 60 of 60 partitions; its fair share is 20"
+    assert result["leader-skew"].sentence == "broker 1 leads 60 of 60 partitions, but the average of all brokers is 20"
     assert result["leader-skew"].cure == "kctl partitions elect --all"
     assert result["preferred-leader-not-leading"].subject in ("broker 2", "broker 3")
     even = topic(*(partition(number, 1 + number % 3, (1 + number % 3,)) for number in range(60)))

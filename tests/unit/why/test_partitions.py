@@ -28,7 +28,7 @@ def test_partition_of_older_brokers_waits_for_those_that_are_away() -> None:
 def test_leader_that_is_not_registered_is_no_leader() -> None:
     findings = found(Look(WALL_MS, NODES, topics=topic(partition(0, 77, (1, 77)), partition(1, 1))))
     assert findings["no-leader"].sentence == (
-        "t-0 has no leader: Metadata names broker 77, which is not registered, and its replicas are on "
+        "t-0 has no leader: Metadata lists broker 77 as the leader, but this broker is not registered. The replicas are on "
         "broker 77 (not registered) and broker 1 (in sync and up, but not elected)"
     )
     assert findings["no-leader"].evidence[0].values["leader"] == 77
@@ -37,14 +37,14 @@ def test_leader_that_is_not_registered_is_no_leader() -> None:
 
 def test_partition_waits_for_the_replicas_that_are_eligible() -> None:
     found = no_leader(EligibleLeaders((4,), ()))
-    assert found.sentence.endswith("broker 1 (not in sync). Eligible without data loss: broker 4")
+    assert found.sentence.endswith("broker 1 (not in sync). Replicas that can be elected without data loss: broker 4")
     assert found.cure.startswith("start broker 4. ")
     assert found.evidence[1].values == {"eligible_leader_replicas": "4", "last_known_elr": ""}
 
 
 def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
     found = no_leader(EligibleLeaders((), (1,)))
-    assert found.sentence.endswith("No replica is eligible without data loss. Last eligible: broker 1")
+    assert found.sentence.endswith("No replica can be elected without data loss. Last eligible replicas: broker 1")
     assert found.cure.startswith("search the log of the active controller for the election")
 
 
@@ -63,7 +63,7 @@ def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
         ),
         (
             partition(0, -1, (1, 4, 6), (4,)),
-            "brokers 4 and 6 (not registered) and broker 1 (not in sync). Last in sync: broker 4",
+            "brokers 4 and 6 (not registered) and broker 1 (not in sync). Last in-sync replicas: broker 4",
             "start broker 4. ",
         ),
         (
@@ -80,7 +80,7 @@ def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
         (
             partition(0, -1, (1, 2, 3)),
             "brokers 1, 2 and 3 (in sync and up, but not elected)",
-            "search the log of the active controller for the election (kctl cluster quorum). ",
+            "search the log of the active controller for election errors (find the controller with: kctl cluster quorum). ",
         ),
     ],
 )
@@ -90,4 +90,4 @@ def test_replica_without_a_leader_is_described_by_what_is_known_of_its_broker(
     look = Look(WALL_MS, NODES, fenced=(Node(5, "b5", 9092),), topics=topic(info))
     found = next(each for each in diagnose(Looks(look), (Scope.TOPIC,)).findings if each.id == "no-leader")
     assert found.sentence == f"t-0 has no leader: its replicas are on {reason}"
-    assert found.cure == f"{fix}Electing a leader that is not in sync would lose records"
+    assert found.cure == f"{fix}Avoid an unclean leader election, which can lose records"

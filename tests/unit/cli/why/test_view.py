@@ -40,7 +40,7 @@ def test_missing_permission_replaces_the_error_and_a_possibly_missing_one_does_n
     refused = Unchecked(Gap("OffsetFetch", "group g", error, "denied", right), ("lost-data",))
     empty = Unchecked(Gap("OffsetFetch", "group h", None, "no committed offsets", right), ("group-stuck",))
     assert lines(refused, empty) == [
-        "not fully checked: lost-data; OffsetFetch (group g): permission Describe on its topics is missing",
+        "not fully checked: lost-data; OffsetFetch (group g): missing permission: Describe on its topics",
         "not fully checked: group-stuck; OffsetFetch (group h): no committed offsets",
     ]
     assert exit_code(Diagnosis((), (), (refused, empty), ())) == 0
@@ -87,7 +87,7 @@ def test_findings_of_one_kind_are_printed_once_in_full_and_listed_at_the_end() -
         "  show:     kctl x",
         "  fix:      kctl fix group g0",
         *(f"  also:     group g{n}: group g{n} is bad" for n in range(1, 6)),
-        "  also:     3 more; --output json lists all",
+        "  also:     3 more. Add --output json to list all.",
         "",
         "10 findings for the cluster (7 requests)",
         "  ERROR    no-leader    topic t",
