@@ -113,7 +113,7 @@ def test_processes_that_fence_each_others_instance_id_are_found_and_a_restart_is
     assert story.group(group, start).keys() & {"duplicate-instance-id"} == set()
     found = story.group(group, start, glimpses=LOOP_IDS)["duplicate-instance-id"]
     assert re.search(
-        rf"{group}: group.instance.id pod-1 had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes that use it "
+        rf"group.instance.id pod-1 of {group} had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes that use it "
         r"\(app on 127.0.0.1\) fence each other, or one process keeps restarting",
         found.sentence,
     )
@@ -129,7 +129,7 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     reset = f"kctl groups reset-offsets {group} --topic {topic}:0 --to-earliest --execute"
     found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
-        rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and reads 9 records again. "
+        rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and rereads 9 records. "
         "The log starts at offset 0",
         found.sentence,
     )

@@ -76,7 +76,7 @@ def test_right_that_is_missing_is_printed_and_changes_no_code() -> None:
         ended, document = kctl(*command), json.loads(kctl(*command, "--output", "json").stdout)
     assert ended.code == 0
     shown = " ".join(ended.stdout.decode().split())
-    assert shown.startswith("not fully checked: disk-filling; ")
+    assert shown.startswith("cannot fully check disk-filling: ")
     assert "DescribeLogDirs (broker 1): missing permission: Describe on the cluster" in shown
     assert "no problems found in the cluster, but some checks are incomplete (1 check, " in shown
     assert document["complete"] is False
@@ -162,7 +162,7 @@ def test_nobody_listens_is_the_cause_of_the_connection() -> None:
 def test_finding_that_is_not_looked_for_here_is_refused(bootstrap: str) -> None:
     ended = kctl("why", "cluster", "--only", "group-stuck", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
-    assert "group-stuck is not checked by this command: it is a finding about a group." in ended.stderr
+    assert "this command does not check group-stuck, which is a finding about a group." in ended.stderr
     ended = kctl("doctor", "--only", "leader-skew", "--ignore", "leader-skew", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert "leader-skew cannot be in both --only and --ignore." in ended.stderr
@@ -178,4 +178,4 @@ def test_doctor_that_sees_nothing_names_its_principal_and_is_not_green(user: str
         ended = kctl("doctor", "-b", served.bootstrap, *words, environ=environ)
     who = "User:ANONYMOUS" if user is None else f"user {user}"
     assert ended.code == ExitCode.PARTIAL_FAILURE, ended
-    assert f"kctl doctor: {who} sees 0 topics and 0 groups, so they were not checked\n" in ended.stderr
+    assert f"kctl doctor: no topics or groups checked: {who} cannot describe any\n" in ended.stderr

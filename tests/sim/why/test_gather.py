@@ -181,7 +181,7 @@ def test_partitions_whose_leader_is_not_registered_are_not_fully_checked(monkeyp
         assert "no-leader" in {each.id for each in diagnosis.findings}
         (gap,) = (each.gap for each in diagnosis.unchecked if each.gap.request == "ListOffsets")
         assert gap.of.startswith("t-0")
-        assert gap.reason == "broker 77, its leader in Metadata, is not registered"
+        assert gap.reason == "Metadata lists broker 77 as the leader, but this broker is not registered"
 
     run_story(body)
 

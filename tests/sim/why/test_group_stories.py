@@ -116,7 +116,10 @@ def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
         leader = story.sim.leader(0)
         story.sim.sandbox.move_leader("t", 0, leader, end_offset=8)
         found = story.group()["log-truncated"]
-        assert "g committed offset 20 of t-0, but its log ends at 8. 12 records that the group read are gone" in found.sentence
+        assert (
+            "g committed offset 20 of t-0, but the log ends at offset 8. 12 records that the group read are gone"
+            in found.sentence
+        )
 
     run_story(body, topics={"t": 1})
 

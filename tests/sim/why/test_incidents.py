@@ -212,7 +212,9 @@ def test_request_that_an_acl_denies_names_the_acl_to_add(story: Live) -> Steps:
 # --- transactions, members and offsets --------------------------------------------------------------------------------
 
 
-@incident("why group g", "transaction-open", "transactional.id copier", "records behind it", fix="check the producer")
+@incident(
+    "why group g", "transaction-open", "transactional.id copier", "records after it", fix="check why the producer"
+)
 def test_transaction_that_stays_open_is_found_for_its_readers(story: Live) -> Steps:
     member = story.enter(story.sim.classic_member("g", isolation_level="read_committed"))
     settle(member)
@@ -256,7 +258,7 @@ def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     story.wait(5_000)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "but progresses on 1 more", fix="kctl consume t -p 0 -o ")
+@incident(f"why group g {INTERVAL}", "group-stuck", "but made progress on 1 more", fix="kctl consume t -p 0 -o ")
 def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live) -> Steps:
     poison = [-1]
     member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))

@@ -107,7 +107,7 @@ def test_new_partitions_that_no_member_has_are_found() -> None:
         story.admin.create_partitions({"t": 5}).raise_first()
         found = story.group()["no-assignment"]
         assert found.sentence == (
-            "g is stable (1 member) but leaves 3 partitions of t unassigned, although members subscribe to the topic"
+            "g is stable (1 member) and subscribes to t, but no member owns 3 partitions of the topic"
         )
 
     run_story(body, topics={"t": 2})

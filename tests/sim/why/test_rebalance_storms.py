@@ -61,8 +61,8 @@ def test_member_that_restarts_all_the_time_is_a_storm_with_its_cause() -> None:
         assert found.sentence.startswith("g keeps rebalancing: it rebalanced at least ")
         assert ". Members with new IDs: flapping (" in found.sentence
         assert found.sentence.endswith(
-            ". Members leave and rejoin with new IDs: processes restart, or exceed max.poll.interval.ms "
-            "between two calls of poll()"
+            ". Members leave and rejoin with new IDs: processes restart, or exceed max.poll.interval.ms between "
+            "two calls of poll()"
         )
 
     run_story(body)

@@ -43,9 +43,9 @@ def test_silent_broker_is_named_once_with_the_timeout_of_the_user() -> None:
         leaders = [each.leader_id for topic in topics for each in topic.partitions.values()]
         [finding] = [each for each in diagnosis.findings if each.id == "broker-unreachable"]
         assert finding.sentence == (
-            f"broker 2 ({address(story, 2)}) does not respond: it accepted the "
-            "connection but sent no ApiVersions response within 10s (part of --api-timeout 30s). It leads "
-            f"{leaders.count(2)} of the {len(leaders)} partitions checked"
+            f"broker 2 ({address(story, 2)}) does not respond: the broker accepted the "
+            "connection but sent no ApiVersions response within 10s (part of --api-timeout 30s). The broker leads "
+            f"{leaders.count(2)} of the {len(leaders)} partitions that kctl checked"
         )
         assert {each.gap.reason for each in diagnosis.unchecked} == {"broker 2 does not respond"}
         assert took_ms < 15_000
@@ -200,7 +200,7 @@ def test_each_of_several_silent_brokers_has_what_it_was_waited_for() -> None:
             look = Gatherer(admin, story.sim.runtime, Timer(story.sim.clock, TIMEOUT_MS), ALL).look()
         assert {node_id: each.phase for node_id, each in look.silent.items()} == {2: "apiversions", 3: "apiversions"}
         for each in look.silent.values():
-            assert each.reason.startswith("it accepted the connection but sent no ApiVersions response within ")
+            assert each.reason.startswith("the broker accepted the connection but sent no ApiVersions response within ")
 
     run_story(body)
 

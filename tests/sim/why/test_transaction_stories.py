@@ -40,9 +40,9 @@ def test_transaction_whose_marker_is_lost_hangs() -> None:
         assert found.keys() == {"transaction-hanging"}
         sentence = found["transaction-hanging"].sentence
         assert sentence.startswith(
-            "a hanging transaction blocks read_committed consumers of t-0 at offset 0, with 5 records behind it. "
+            "a hanging transaction blocks read_committed consumers of t-0 at offset 0, with 5 records after it. "
         )
-        assert f"transactional.id {NAME}) began it 5s ago" in sentence
+        assert f"transactional.id {NAME}) began the transaction 5s ago" in sentence
         cure = "kctl transactions abort t:0 --start-offset 0 --execute"
         assert found["transaction-hanging"].cure == cure
 
@@ -103,7 +103,7 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
 def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
-        assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records behind it. The record has 400 kB, ")
+        assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records after it. The record is 400 kB, ")
         assert "The partition is assigned to member app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
@@ -178,6 +178,6 @@ def test_record_like_the_others_is_a_stuck_group_and_no_poison() -> None:
         member = reading(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07usual"))
         found = story.group(meanwhile=lambda: move_on(story, member))
         assert found.keys() == {"group-stuck"}
-        assert "1 partition with unread records, but progresses on 1 more" in found["group-stuck"].sentence
+        assert "1 partition with unread records, but made progress on 1 more" in found["group-stuck"].sentence
 
     run_story(body, topics={"t": 2})

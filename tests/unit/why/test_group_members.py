@@ -26,7 +26,8 @@ def test_members_that_join_again_under_new_ids_are_found() -> None:
     again = group(member("c", 0, host="h1"), member("d", 1, host="h2"))
     finding = found_once(look(groups=again), groups=before)["rebalance-storm"]
     assert (
-        "2 of 2 members rejoined with new member IDs within 10s. Members with new IDs: app (h1), app (h2)" in finding.sentence
+        "2 of 2 members rejoined with new member IDs within 10s. Members with new IDs: app (h1), app (h2)"
+        in finding.sentence
     )
     one = group(member("c", 0, host="h1"), member("b", 1, host="h2"))
     assert found_once(look(groups=one), groups=before) == {}
@@ -54,7 +55,7 @@ def test_instance_id_that_moves_between_hosts_is_found() -> None:
 def test_partitions_that_no_member_has_are_found() -> None:
     now = group(member("a", 0))
     assert found_once(look(groups=now), groups=now)["no-assignment"].sentence == (
-        "g is stable (1 member) but leaves 1 partition of t unassigned, although members subscribe to the topic"
+        "g is stable (1 member) and subscribes to t, but no member owns 1 partition of the topic"
     )
     assert found_once(look(groups=group(member("a", 0, 1))), groups=now) == {}
 
@@ -113,7 +114,7 @@ def test_fix_of_a_slow_group_is_more_consumers_only_if_partitions_are_left_for_t
     assert full.cure.startswith("process records faster, or add partitions and consumers")
     hot = slow({0: 1_010, 1: 4_000, 2: 1_010}, member("a", 0, 1, 2))
     assert hot.sentence.endswith(
-        "4,517 records are unread. t-1 received 2,999 of these records, and has 3,499 unread records"
+        "4,517 records are unread. Partition t-1 received 2,999 of the new records and has 3,499 unread records"
     )
-    assert hot.cure.startswith("spread the keys of t evenly, or process records faster: only one consumer")
+    assert hot.cure.startswith("distribute the keys of t evenly, or process records faster: only one consumer")
     assert "t-1" not in slow({0: 1_900, 1: 2_900, 2: 1_900}, member("a", 0, 1, 2)).cure, "half of the records"

@@ -23,15 +23,15 @@ def test_finding_that_several_reasons_keep_from_being_checked_is_named_once() ->
         gap("ListGroups", "late", "lost-data", "group-stuck"),
         gap("OffsetFetch", "away", "lost-data"),
     ) == [
-        "not fully checked: no-leader, lost-data; Metadata (the cluster): slow",
-        "not fully checked: group-stuck; ListGroups (the cluster): late",
+        "cannot fully check no-leader, lost-data: Metadata (the cluster): slow",
+        "cannot fully check group-stuck: ListGroups (the cluster): late",
         "no result: OffsetFetch (the cluster): away",
     ]
 
 
 def test_requests_without_an_answer_for_one_reason_share_a_line() -> None:
     assert lines(gap("Metadata", "slow", "no-leader"), gap("ListGroups", "slow", "group-stuck")) == [
-        "not fully checked: no-leader, group-stuck; Metadata (the cluster), ListGroups (the cluster): slow"
+        "cannot fully check no-leader, group-stuck: Metadata (the cluster), ListGroups (the cluster): slow"
     ]
 
 
@@ -40,8 +40,8 @@ def test_missing_permission_replaces_the_error_and_a_possibly_missing_one_does_n
     refused = Unchecked(Gap("OffsetFetch", "group g", error, "denied", right), ("lost-data",))
     empty = Unchecked(Gap("OffsetFetch", "group h", None, "no committed offsets", right), ("group-stuck",))
     assert lines(refused, empty) == [
-        "not fully checked: lost-data; OffsetFetch (group g): missing permission: Describe on its topics",
-        "not fully checked: group-stuck; OffsetFetch (group h): no committed offsets",
+        "cannot fully check lost-data: OffsetFetch (group g): missing permission: Describe on its topics",
+        "cannot fully check group-stuck: OffsetFetch (group h): no committed offsets",
     ]
     assert exit_code(Diagnosis((), (), (refused, empty), ())) == 0
 
