@@ -162,7 +162,7 @@ def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
             return
         assert found.keys() == {"offset-moved-backward"}
         assert found["offset-moved-backward"].sentence == (
-            f"g moved back from offset 5 to {back_to} of t-0 within 10s, and reads {5 - back_to} records again. The "
+            f"g moved back from offset 5 to {back_to} of t-0 within 10s, and rereads {5 - back_to} records. The "
             "log starts at offset 0"
         )
 

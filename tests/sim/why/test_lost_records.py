@@ -35,8 +35,8 @@ def committed_and_elected(keep: int) -> dict[str, Finding]:
 def test_group_that_has_read_lost_records_has_a_truncated_log() -> None:
     found = committed_and_elected(5)["log-truncated"]
     assert found.sentence == (
-        "g committed offset 8 of t-0, but leader epoch 0 ends at offset 5 in the log. 3 records that the group read are gone, "
-        "after an unclean leader election or because the topic was recreated"
+        "g committed offset 8 of t-0, but leader epoch 0 ends at offset 5 in the log. 3 records that the group read "
+        "are gone, because of an unclean leader election or because the topic was recreated"
     )
     assert found.cure == "kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute"
     assert [each.request for each in found.evidence] == ["OffsetFetch", "OffsetForLeaderEpoch"]

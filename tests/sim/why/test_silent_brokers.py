@@ -182,8 +182,8 @@ def test_broker_that_had_hardly_any_time_has_not_answered_yet(timeout_ms: int, i
         assert says_so == []
         assert "broker-unreachable" in unchecked["Metadata"].ids
         assert re.fullmatch(
-            r"the broker accepted the connection but sent no ApiVersions response within 1\d\dms \(part of --api-timeout "
-            "450ms\\)",
+            r"the broker accepted the connection but sent no ApiVersions response within 1\d\dms \(part of "
+            "--api-timeout 450ms\\)",
             unchecked["Metadata"].gap.reason,
         )
         assert unchecked["DescribeLogDirs"].gap.reason == "no response from broker 2 yet"

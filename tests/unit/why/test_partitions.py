@@ -28,8 +28,8 @@ def test_partition_of_older_brokers_waits_for_those_that_are_away() -> None:
 def test_leader_that_is_not_registered_is_no_leader() -> None:
     findings = found(Look(WALL_MS, NODES, topics=topic(partition(0, 77, (1, 77)), partition(1, 1))))
     assert findings["no-leader"].sentence == (
-        "t-0 has no leader: Metadata lists broker 77 as the leader, but this broker is not registered. The replicas are on "
-        "broker 77 (not registered) and broker 1 (in sync and up, but not elected)"
+        "t-0 has no leader: Metadata lists broker 77 as the leader, but this broker is not registered. The replicas "
+        "are on broker 77 (not registered) and broker 1 (in sync and up, but not elected)"
     )
     assert findings["no-leader"].evidence[0].values["leader"] == 77
     assert "preferred-leader-not-leading" not in findings
@@ -80,7 +80,8 @@ def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
         (
             partition(0, -1, (1, 2, 3)),
             "brokers 1, 2 and 3 (in sync and up, but not elected)",
-            "search the log of the active controller for election errors (find the controller with: kctl cluster quorum). ",
+            "search the log of the active controller for election errors (find the controller with: kctl cluster "
+            "quorum). ",
         ),
     ],
 )
