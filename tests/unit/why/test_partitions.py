@@ -45,7 +45,7 @@ def test_partition_waits_for_the_replicas_that_are_eligible() -> None:
 def test_last_known_replicas_are_named_where_none_is_eligible() -> None:
     found = no_leader(EligibleLeaders((), (1,)))
     assert found.sentence.endswith("No replica can be elected without data loss. Last eligible replicas: broker 1")
-    assert found.cure.startswith("search the log of the active controller for the election")
+    assert found.cure.startswith("search the log of the active controller for election errors ")
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_findings_of_one_kind_are_printed_once_in_full_and_listed_at_the_end() -
 
 def test_list_of_many_kinds_is_short() -> None:
     lines = printed(*(finding(f"id-{n}", "group g") for n in range(13)))
-    assert lines[-1] == "  and 3 more kinds"
+    assert lines[-1] == "  and 3 more finding IDs"
     assert sum(line.startswith("  WARNING  id-") for line in lines) == 10
 
 
