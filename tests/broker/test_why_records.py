@@ -139,7 +139,7 @@ def test_transaction_that_stays_open_is_found_until_it_ends(story: KafkaStory) -
         try:
             found = story.topic(topic)["transaction-open"]
             assert f"{topic}-0 at offset 0, with 2 records after it" in found.sentence
-            assert re.search(rf", transactional.id {topic}-id\) began it \d+m", found.sentence)
+            assert re.search(rf", transactional.id {topic}-id\) began the transaction \d+m", found.sentence)
             producer.abort_transaction(timeout=30)
             story.until(lambda: story.topic(topic), "transaction-open", is_gone=True)
         finally:

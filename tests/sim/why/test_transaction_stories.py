@@ -57,7 +57,7 @@ def test_open_transaction_is_a_note_after_a_second_and_a_warning_after_a_minute(
         wait(story, 90_000)
         found = story.topic()
         assert found.keys() == {"transaction-open"}
-        assert "began it 1m31s ago" in found["transaction-open"].sentence
+        assert "began the transaction 1m31s ago" in found["transaction-open"].sentence
         producer.abort_transaction(timeout=10)
         assert story.topic() == {}
         producer.close()
