@@ -97,7 +97,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         scopes=_CLUSTER,
         looks=1,
         requests=("DescribeQuorum",),
-        subject="{role} {node}",
+        subject="node {node}",
         sentence="{role} {node} is {lag} records behind the metadata log, and last caught up {age} ago",
         leads_to="A voter that lags behind cannot become the active controller. If most voters lag behind, cluster "
         "metadata cannot change.",
@@ -111,7 +111,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         scopes=_CLUSTER,
         looks=1,
         requests=("DescribeQuorum",),
-        subject="controller {node}",
+        subject="node {node}",
         sentence="the clock of controller {node} is {off} {direction} the clock of this machine",
         leads_to="Record timestamps and retention may be wrong. Valid tokens and certificates may be rejected.",
         show="kctl cluster quorum",

@@ -109,7 +109,7 @@ def test_csv_has_its_head_even_without_a_record(bootstrap: str, topic: str) -> N
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("-f", "%v %s"), "unknown verb %s; did you mean %v?\n  %v %s\n     ^^\n"),
+        (("-f", "%v %s"), "unknown verb %s: did you mean %v?\n  %v %s\n     ^^\n"),
         (("--grep", "v:("), "invalid regular expression: missing ), unterminated subpattern\n  v:(\n    ^\n"),
         (("-f", "%v", "--output", "csv"), "--format and --output csv cannot be combined"),
     ],

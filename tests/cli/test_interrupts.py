@@ -49,7 +49,7 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
     assert ended.code == ExitCode.SIGINT
     account = (
         f"1 record delivered ({topic}-0: 1)",
-        "nothing after stdin line 1 (byte 0) was read",
+        "no input after stdin line 1 (byte 0) was read",
         "interrupted (Ctrl-C)",
     )
     assert ended.stderr == "".join(f"kctl produce: {line}\n" for line in account)
@@ -123,7 +123,7 @@ def test_the_second_signal_ends_a_close_that_takes_long() -> None:
             process.wait(timeout=1)
         ended = end(process, signal.SIGINT)
     assert (ended.code, ended.stdout) == (ExitCode.SIGINT, b"")
-    waiting = r"waiting for up to (1h|59m\d+s) \(--close-timeout\) for the acknowledgement of 1 record"
+    waiting = r"waiting for up to (1h|59m\d+s) \(--close-timeout\) for brokers to acknowledge 1 record"
     assert re.fullmatch(rf"kctl produce: {waiting}. Press Ctrl-C again to exit immediately\n", ended.stderr), (
         ended.stderr
     )

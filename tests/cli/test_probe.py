@@ -148,7 +148,7 @@ def test_no_broker_where_it_is_advertised_has_both_names_side_by_side(refused: s
     assert ended.code == ExitCode.ADVERTISED_ADDRESS
     assert f"{bootstrap} is broker 1, advertised as {refused}" in ended.stdout.decode()
     assert f"ERROR advertised-unusable {refused}: bootstrap ok, but broker 1 advertises" in ended.stdout.decode()
-    assert ended.stderr.startswith(f"kctl probe: the cluster cannot be used: {refused}: bootstrap ok")
+    assert ended.stderr.startswith(f"kctl probe: the cluster is not usable: {refused}: bootstrap ok")
 
 
 def test_a_broker_that_answers_as_another() -> None:
@@ -191,7 +191,7 @@ def test_addresses_by_hand(bootstrap: str) -> None:
     assert ended.code == 0
     assert f"{name} [127.0.0.1]  connected after" in ended.stdout.decode()
     assert f"{name} [127.0.0.1] is broker 1, advertised as 127.0.0.1:{port}" in ended.stdout.decode()
-    assert "note: --resolve of unused:1 is unused: no broker has this address" in ended.stderr
+    assert "note: --resolve for unused:1 has no effect: no broker has this address" in ended.stderr
 
 
 def test_a_connection_that_is_kept_silent(bootstrap: str) -> None:

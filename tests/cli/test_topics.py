@@ -119,7 +119,11 @@ def test_some_topics_fail(bootstrap: str, topic: str) -> None:
     ("arguments", "code", "words"),
     [
         (("create", "{topic}"), ExitCode.USAGE, "accept an existing topic with: kctl topics create --if-not-exists"),
-        (("create", "a/b"), ExitCode.USAGE, "hint: use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'"),
+        (
+            ("create", "a/b"),
+            ExitCode.USAGE,
+            "hint: use a name of up to 249 characters from a-z, A-Z, 0-9, '.', '_', and '-'",
+        ),
         (("create", "new", "--replication-factor", "9"), ExitCode.USAGE, "INVALID_REPLICATION_FACTOR"),
         (("create", "new", "--config", "no.such=1"), ExitCode.USAGE, "INVALID_CONFIG"),
         (("create", "new", "--config", "x"), ExitCode.USAGE, "use KEY=VALUE instead of"),

@@ -30,7 +30,7 @@ def test_the_waterfall_shows_which_limit_ended_what() -> None:
     with peers.blackhole() as address:
         ended = kctl("topics", "list", "-b", address, "--trace", "--api-timeout", "700ms", "--connect-timeout", "200ms")
     told = ended.stderr
-    assert re.search(r"expired in tcp after \d+ ms of 200 ms", told)
+    assert re.search(r"expired in tcp after \d+ ms \(limit 200 ms\)", told)
     assert "T timed out" in told
     assert ended.code == 12
 

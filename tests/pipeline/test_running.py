@@ -83,7 +83,7 @@ def broken(item: int, _attempt: Attempt) -> int:
 def test_a_bug_in_a_task_is_one_line(session: Session) -> None:
     with pytest.raises(SparkFailedError) as caught:
         run_tasks(session, "broken", [1], broken)
-    assert str(caught.value) == "a task failed, which is a bug: IndexError: list index out of range"
+    assert str(caught.value) == "a task failed because of a bug in kctl: IndexError: list index out of range"
     assert caught.value.hint.startswith("read the log of Spark: ")
 
 

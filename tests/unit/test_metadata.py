@@ -350,4 +350,4 @@ def test_response_with_more_brokers_than_any_cluster_has_is_a_failure(monkeypatc
     monkeypatch.setattr("kctl.client.metadata.MOST_BROKERS", 3)
     brokers = [MetadataResponseBroker(node_id=number, host="h", port=1) for number in range(4)]
     assert malformed_metadata(MetadataResponse(brokers=brokers[:3])) is None
-    assert "names 4 brokers, more than 3" in str(malformed_metadata(MetadataResponse(brokers=brokers)))
+    assert "contains 4 brokers, more than 3" in str(malformed_metadata(MetadataResponse(brokers=brokers)))

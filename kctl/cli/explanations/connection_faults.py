@@ -27,8 +27,8 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "no DNS response within ... (--connect-timeout) [phase dns]",
         "check the DNS resolver of this machine",
-        "The name servers in /etc/resolv.conf cannot be reached, or drop the query. No broker was "
-        "contacted. If the resolver fails before the timeout, the exit code is 10.",
+        "The name servers in /etc/resolv.conf are unreachable, or do not respond to the query. If the resolver fails "
+        "before the timeout, the exit code is 10.",
         _SPACES,
     ),
     Fault(
@@ -47,8 +47,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "The name has IPv4 and IPv6 addresses, but the broker listens on one family. The client tries "
-        "both. kctl probe shows each address.",
+        "The name has IPv4 and IPv6 addresses, but the broker listens on only one of them. The client tries both. "
+        "kctl probe shows each address.",
         _SPACES,
     ),
     Fault(
@@ -75,8 +75,8 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
         "check that the host is up and that no firewall drops packets",
-        "A firewall or security group drops packets, or the machine is gone. To find the place: "
-        "tcptraceroute HOST PORT.",
+        "A firewall or security group drops packets, or the host is down. Find the last reachable hop with: "
+        "tcptraceroute HOST PORT",
         _PEERS,
     ),
     Fault(
@@ -95,7 +95,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is an HTTP server",
         "check the port",
-        "kctl lists the cause for each server. The exit code belongs to the server whose connection got furthest.",
+        "kctl lists the error of each server, and exits with the code of the connection that got furthest.",
         _PEERS,
     ),
     Fault(
@@ -104,8 +104,8 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
         "check that the port is a Kafka port and that the broker responds",
-        "The broker hangs (full disk, long garbage collection, stopped process) while its system still accepts "
-        "connections, or the server is not Kafka and waits for the client.",
+        "The broker hangs, for example because of a full disk or long garbage collection, but its operating system "
+        "accepts connections. Another cause is a server that is not a Kafka broker and waits for data.",
         _PEERS,
     ),
     Fault(
@@ -143,8 +143,8 @@ CONNECTION_FAULTS = (
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
-        "without a backend looks the same, so kctl tries each server twice before it fails; kctl probe tries the other "
-        "protocol once.",
+        "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries the "
+        "other protocol.",
         _PEERS,
     ),
     Fault(
@@ -171,8 +171,8 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is not a Kafka broker (frame size ... bytes, first bytes ...) [phase apiversions]",
         "check the port",
-        "The server uses an unknown protocol. In the Kafka protocol, its first four bytes would be the size of a "
-        "response. kctl does not allocate that much memory.",
+        "The server uses an unknown protocol. Kafka responses start with their size in four bytes, but this size is "
+        "invalid, so kctl closes the connection.",
         _PEERS,
     ),
     Fault(
@@ -181,7 +181,7 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "connected, but the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
         "check that the port uses TLS and that the server is not overloaded",
-        "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for the client.",
+        "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for data.",
         _PEERS,
     ),
     Fault(
@@ -208,8 +208,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate is for ..., not for ... [phase tls]",
         "connect with a name in the certificate, or issue a certificate for this name",
-        "The host name is not in the subject alternative names of the certificate. Connect by one of these names, "
-        "or reissue the certificate for this name.",
+        "The host name is not in the subject alternative names of the certificate. Connect with one of these names, "
+        "or issue a certificate for the host name.",
         _TLS,
     ),
     Fault(
@@ -218,8 +218,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
         "add the certificate of the issuer to ssl.truststore.location",
-        "ssl.truststore.location does not contain the private certificate authority, or the broker does not send "
-        "an intermediate certificate.",
+        "ssl.truststore.location does not contain the certificate authority of the broker, or the broker does not "
+        "send an intermediate certificate.",
         _TLS,
     ),
     Fault(
@@ -228,8 +228,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "the ... certificate...",
         "...ssl.keystore.location...",
-        "The listener has ssl.client.auth=required. In TLS 1.3, the rejection arrives after the handshake, "
-        "in place of the first response.",
+        "The listener has ssl.client.auth=required. With TLS 1.3, the broker reports a missing certificate only "
+        "after the handshake.",
         _KAFKA,
     ),
     Fault(
@@ -238,7 +238,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "no TLS version in common...",
         "compare ssl.enabled.protocols on both sides",
-        "One side is too old or restricted: compare ssl.enabled.protocols and ssl.cipher.suites.",
+        "The client or the broker is too old, or its settings are too strict. Compare ssl.enabled.protocols and "
+        "ssl.cipher.suites of both.",
         _KAFKA,
     ),
     Fault(
@@ -276,7 +277,8 @@ CONNECTION_FAULTS = (
         ExitCode.CONNECT_TIMEOUT,
         "SASL authentication did not finish within ... (--connect-timeout) [phase sasl]",
         "check the authentication backend of the broker",
-        "The directory, token endpoint, or callback of the broker's authentication does not respond.",
+        "The broker waits for its authentication backend, such as an LDAP server, a token endpoint, or a callback "
+        "handler.",
         _SASL,
     ),
     Fault(
@@ -285,8 +287,8 @@ CONNECTION_FAULTS = (
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
         "fix advertised.listeners of the broker, or make its host name resolve",
-        "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. "
-        "This name is only known to other machines, such as a container name.",
+        "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. An "
+        "advertised name, such as a container name, may resolve only on other machines.",
         _ADVERTISED,
     ),
     Fault(
@@ -295,8 +297,7 @@ CONNECTION_FAULTS = (
         ExitCode.ADVERTISED_ADDRESS,
         "bootstrap ok, but broker # advertises ...: ... [phase tcp]",
         "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable",
-        "advertised.listeners is localhost or an internal address, which works for the broker but not for this "
-        "machine.",
+        "advertised.listeners contains localhost or an internal address that only other machines can reach.",
         _ADVERTISED,
     ),
     Fault(
@@ -305,7 +306,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is a KRaft controller, which does not support Metadata requests [phase metadata]",
         "connect to a broker listener",
-        "The port belongs to a listener in controller.listener.names, which does not serve topics.",
+        "The port belongs to a listener in controller.listener.names. Controllers do not serve topics.",
         _KAFKA,
     ),
     Fault(
@@ -324,8 +325,8 @@ CONNECTION_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the Metadata response from ...",
         "",
-        "The request handlers of the broker hang or are overloaded. Check its request queue, disk, and "
-        "garbage collection. The client closes the connection, because responses arrive in order.",
+        "The request handlers of the broker hang or are overloaded. Check the request queue, the disk, and the "
+        "garbage collection of the broker. kctl closes the connection after the timeout.",
         _PEERS,
     ),
 )

@@ -52,9 +52,10 @@ def why() -> None:
 
     kctl why NAME checks the group and the topic with this name.
 
-    Prints each finding with its evidence, impact, and fix. kctl only sends read requests and never runs the fix.
+    Prints findings with evidence, impact, and a command to fix the problem. kctl only sends read requests and never
+    runs the fix.
 
-    Exit codes: 0 no problems, 3 a warning or an error was found.
+    Exits with 3 if a warning or an error was found.
     """
 
 
@@ -104,7 +105,7 @@ def named(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
     options: WhyOptions,
 ) -> int:
-    """Find problems with the group or topic with this name."""
+    """Find problems with the group or topic of this name."""
     from kctl.cli.why.run import show_named  # the client: not wanted for --help
 
     return show_named(common, name, options)

@@ -78,8 +78,8 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic {name!r} found, or kctl has no Describe permission on it",
-        "list groups and topics with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
+        f"no group or topic {name!r} found that this principal may describe",
+        "list names with: kctl groups list, or kctl topics list" if near is None else f"did you mean {near}?",
     )
 
 

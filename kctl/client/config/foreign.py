@@ -3,7 +3,7 @@
 Properties that would change the meaning of others are rejected; the rest is ignored with a warning.
 """
 
-_JAVA_CLASS = "the property names a Java class, which kctl cannot run"
+_JAVA_CLASS = "the property specifies a Java class, which kctl cannot run"
 _JAVA_TLS = "the property configures the TLS of Java, which kctl does not use"
 _METRICS = "the property configures metrics of Java clients"
 _KERBEROS = "kctl does not run kinit, but gets a new ticket after 80% of the ticket lifetime"

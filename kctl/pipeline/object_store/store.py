@@ -328,7 +328,7 @@ class _Ranges(io.RawIOBase):
     def readall(self) -> bytes:
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
-            what = f"cannot read {end - self._at} bytes at once: the limit is {LARGEST_READ_BYTES}"
+            what = f"cannot read {end - self._at} bytes in one request: the limit is {LARGEST_READ_BYTES}"
             raise StoreError(f"{self._store.url}/{self._key}: {what}")
         content = self._store.read_range(self._key, self._at, end) if end > self._at else b""
         self._at += len(content)

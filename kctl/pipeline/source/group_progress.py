@@ -48,8 +48,8 @@ class GroupProgress:
         described.raise_first()
         if members := len(described[self._group].members):
             raise ConfigError(
-                f"cannot commit the progress to group {self._group}: the group has {members} active members. Choose "
-                f"another group",
+                f"cannot commit the progress to group {self._group}: the group has active "
+                f"members ({members}). Choose another group",
                 key="group",
             )
 

@@ -204,7 +204,7 @@ def test_a_topic_that_comes_later_is_waited_for(cluster: SimCluster) -> None:
             cluster.write(0, 3, topic="late")
             assert len(drain(consumer, 3)) == 3
             assert consumer.poll(timeout=1) == []
-            assert str(consumer.waiting_for()[late]) == "at the end of the partition, offset 3"
+            assert str(consumer.waiting_for()[late]) == "reached the end of the partition, offset 3"
             assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name not in str(consumer.waiting_for())
 
     cluster.run(body)
@@ -266,7 +266,7 @@ def test_misuse_is_refused(cluster: SimCluster) -> None:
             consumer.seek(T[0], -1)
         with pytest.raises(IllegalStateError, match="not assigned"):
             consumer.seek(T[0], 1)
-        with pytest.raises(ValueError, match="not a partition"):
+        with pytest.raises(ValueError, match="invalid partition: topic '', partition 0"):
             consumer.assign([TopicPartition("", 0)])
         with pytest.raises(ValueError, match="must not be negative"):
             consumer.close(timeout=-1)

@@ -208,6 +208,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
     ),
     Mutant(
+        "a poll that began before its subscription does not join",
+        f"{_GROUP}/coordinator_client.py",
+        "        if self._is_polled:  # the poll began while the subscription waited for commits\n"
+        "            self.membership.poll_began()\n",
+        "",
+    ),
+    Mutant(
         "a commit refused during a join ends the membership",
         f"{_GROUP}/commits.py",
         "        is_outdated = code in OUTDATED and self._membership.is_joining",

@@ -42,7 +42,7 @@ def test_input_that_fills_the_memory_of_a_dead_cluster_ends_within_api_timeout(
     ((ended, took_ms),) = ends
     assert ended.code == ExitCode.UNDELIVERED, ended
     assert took_ms <= 12_000 + 200, ended.stderr
-    assert "nothing after" in ended.stderr
+    assert "no input after" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_bare_number_is_no_duration(command: tuple[str, ...], flag: str) -> No
     ended = run_in_process(*command, flag, "5")
     assert (ended.code, ended.stdout) == (2, b"")
     assert flag in ended.stderr
-    assert "write 5s for seconds or 5ms for milliseconds" in ended.stderr
+    assert "use 5s for seconds or 5ms for milliseconds" in ended.stderr
 
 
 @everywhere
@@ -89,7 +89,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
             ("consume", "t", "--isolation-level", "serializable", "-b", "a:1"),
             "--isolation-level: invalid isolation.level",
         ),
-        (("consume", "t", "--max-memory", "64"), "write 64B for bytes or 64MiB"),
+        (("consume", "t", "--max-memory", "64"), "use 64B for bytes or 64MiB"),
         (("consume", "t", "--max-memory", "1kB"), "at least 64KiB"),
         (("consume", "a/b"), "is not a topic name"),
         (("consume", "/a(/"), "missing )"),

@@ -107,7 +107,7 @@ def test_variables_without_meaning_are_told_unless_quiet() -> None:
 def test_properties_that_do_nothing_here_are_told() -> None:
     common, _, stderr = _parse("-b", "a:1", "-X", "acks=1", "--api-timeout", "5s", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert stderr.getvalue() == "kctl: note: acks from -X is ignored: a property of the producer\n"
+    assert stderr.getvalue() == "kctl: note: acks from -X is ignored: it is a property of the producer\n"
     common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
     assert "linger.ms from $KCTL_LINGER_MS is ignored" in stderr.getvalue()

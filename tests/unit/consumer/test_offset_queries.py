@@ -88,7 +88,7 @@ def test_partition_that_a_response_leaves_out_or_has_twice_is_malformed(indexes:
     [done] = scenario.reports.take()
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
-    assert str(done.error).startswith("the ListOffsets response of ")
+    assert str(done.error).startswith("the ListOffsets response from ")
 
 
 def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:

@@ -1,5 +1,6 @@
 """Connection: from the first byte to ready, answers in order, and an end for everything that does not fit."""
 
+import re
 from unittest.mock import Mock
 
 import pytest
@@ -127,7 +128,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
     request = send(wired)
     data = wired.reply(request, MetadataResponse())
     wired.connection.receive(data, 0)
-    with pytest.raises(RemoteProtocolError, match="never sent"):
+    with pytest.raises(RemoteProtocolError, match="a response without a request"):
         wired.connection.receive(data, 0)
 
 
@@ -248,7 +249,7 @@ def test_sasl_comes_after_api_versions_and_ends_ready() -> None:
 )
 def test_a_refusal_repeats_what_the_broker_said(handshake: int, authenticate: int, words: str, match: str) -> None:
     wired = start_sasl()
-    with pytest.raises(AuthenticationError, match=match) as caught:
+    with pytest.raises(AuthenticationError, match=re.escape(match)) as caught:
         wired.serve(lambda r: sasl_answer(r, handshake=handshake, authenticate=authenticate, words=words))
     assert not caught.value.retriable
     assert caught.value.__cause__ is not caught.value

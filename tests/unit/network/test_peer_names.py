@@ -36,7 +36,7 @@ TARGET = Target(1, -1, "broker.example", 9092, "10.0.0.7:9092")
         (b"220 mail.example ESMTP\r\n", 'an SMTP or FTP server ("220 mail.example ESMTP")'),
         (
             b"\x7f\xff\xff\xff\x00\x01",
-            "not a Kafka broker (frame size 2147483647 bytes; first bytes 7f",
+            "not a Kafka broker (frame size 2147483647 bytes, first bytes 7f",
         ),
         (b"\xff\xff", "not a Kafka broker (first bytes ff ff)"),
     ],
@@ -60,7 +60,7 @@ def test_only_tls_is_tls() -> None:
         (Phase.TCP, OSError(errno.ECONNREFUSED, "x"), ConnectionRefused, "connection refused (RST after 3 ms)"),
         (Phase.TCP, OSError(errno.EHOSTUNREACH, "x"), ConnectionRefused, "host unreachable"),
         (Phase.TCP, OSError(errno.ENETUNREACH, "x"), ConnectionRefused, "network unreachable"),
-        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "stopped connecting after 3 ms"),
+        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "stopped the connection attempt after 3 ms"),
         (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the server reset the connection after 3 ms"),
         (Phase.TCP, OSError(errno.EMFILE, "Too many open files"), ConnectionRefused, "Too many open files"),
         (Phase.TLS, None, ConnectionLost, "the server closed the connection after 3 ms"),

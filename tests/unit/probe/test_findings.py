@@ -74,7 +74,7 @@ def test_dead_bootstrap_is_an_error_only_where_no_other_works() -> None:
 def test_a_listener_that_wants_sasl_is_told_with_its_mechanisms() -> None:
     refused = report(error=SaslRequired("the server closed the connection", hint="it requires SASL"))
     refused.sasl_mechanisms = ("PLAIN",)
-    assert found(refused)["authentication-failed"].hint == "it requires SASL: it offers PLAIN"
+    assert found(refused)["authentication-failed"].hint == "it requires SASL (offered mechanisms: PLAIN)"
 
 
 def test_hung_broker_is_named_with_its_duties() -> None:

@@ -79,7 +79,7 @@ def test_columns_are_copied() -> None:
         ({"values": [b"", b""], "keys": [None]}, "keys has 1 entries instead of 2"),
         ({"values": [b""], "timestamps_ms": 1 << 63}, "timestamp_ms must be"),
         ({"values": [b""], "timestamps_ms": [1 << 63]}, "row 0: timestamp_ms must be"),
-        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries, values 1"),
+        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries instead of 1"),
         ({"values": [b"", b""], "headers": [(), [("h", "x")]]}, "row 1: header 'h' must be bytes"),
     ],
 )

@@ -51,7 +51,7 @@ RETRIED = {
     "JoinGroup": RETRIABLE | FAULT,
     "OffsetFetch": RETRIABLE | FAULT,
     "OffsetCommit": RETRIABLE | FAULT | {E.REBALANCE_IN_PROGRESS},
-    "any other": RETRIABLE,
+    "other requests": RETRIABLE,
     "groups and their offsets": RETRIABLE,
     "offsets of partitions": RETRIABLE,
     "topics": {E.NOT_CONTROLLER, E.THROTTLING_QUOTA_EXCEEDED, E.LEADER_NOT_AVAILABLE},

@@ -36,9 +36,9 @@ def test_comments_and_case_of_the_flag() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "must be: LoginModuleClass"),
-        ("   ", "must be: LoginModuleClass"),
-        (PLAIN, "must be: LoginModuleClass"),
+        ("", "use the form: LoginModuleClass"),
+        ("   ", "use the form: LoginModuleClass"),
+        (PLAIN, "use the form: LoginModuleClass"),
         (f"{PLAIN} username=hunter2;", "at character 57: the login module must be followed by one of required"),
         (f"{PLAIN} required username=hunter2", "the value must end with a semicolon"),
         (f"{PLAIN} required password=hun ter2;", "option 2 is not in the form"),

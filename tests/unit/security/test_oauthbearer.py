@@ -179,7 +179,7 @@ def test_token_that_was_not_fetched_is_not_sent() -> None:
         sasl_oauthbearer_client_credentials_client_id="me",
         sasl_oauthbearer_client_credentials_client_secret="s",
     )
-    with pytest.raises(AuthenticationError, match="was not fetched"):
+    with pytest.raises(AuthenticationError, match="the client has no token"):
         ours.first()
 
 

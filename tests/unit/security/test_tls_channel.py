@@ -178,7 +178,7 @@ def test_a_client_certificate_that_is_missing(authority: Authority, broker_pem: 
     client, server = pair(
         TlsSettings(authority.pem, newest=newest), server_context(broker_pem, client_ca_pem=authority.pem)
     )
-    with pytest.raises(ClientCertificateRefused, match="presented no certificate"):
+    with pytest.raises(ClientCertificateRefused, match="did not send the required certificate"):
         shake(client, server)
     carry(server, client)
     # In TLS 1.3 the alert comes only after our side of the handshake is done.
@@ -188,7 +188,7 @@ def test_a_client_certificate_that_is_missing(authority: Authority, broker_pem: 
         assert type(caught.value) is ClientCertificateRefused
         assert str(caught.value) == "the broker requires a client certificate, but the client sent none"
     else:
-        assert "requires a client certificate" in str(caught.value)
+        assert "or a client certificate is required" in str(caught.value)
     assert "ssl.keystore.location" in caught.value.hint
 
 
@@ -215,7 +215,7 @@ def test_no_cipher_in_common(authority: Authority, broker_pem: str) -> None:
     with pytest.raises(NoCommonTls, match="no cipher suite in common"):
         shake(client, server)
     carry(server, client)
-    with pytest.raises(TlsAlert, match="no cipher suite in common") as caught:
+    with pytest.raises(TlsAlert, match="no common cipher suite") as caught:
         client.handshake()
     assert caught.value.alert == "handshake failure"
 
@@ -226,7 +226,7 @@ def test_no_cipher_in_common(authority: Authority, broker_pem: str) -> None:
 def test_a_peer_that_does_not_speak_tls(trusting: TlsSettings, broker_pem: str, first: bytes) -> None:
     client, _ = pair(trusting, server_context(broker_pem))
     client.handshake()
-    with pytest.raises(RemoteProtocolError, match="does not speak TLS") as caught:
+    with pytest.raises(RemoteProtocolError, match="does not use TLS") as caught:
         client.receive(first)
     assert caught.value.first_bytes == first
 
@@ -235,7 +235,7 @@ def test_handshake_that_the_peer_ends_by_close_notify_raises_tls_closed(trusting
     client, _ = pair(trusting, server_context(broker_pem))
     assert not client.handshake()
     client.receive(CLOSE_NOTIFY)
-    with pytest.raises(TlsClosed, match="in the middle of TLS") as caught:
+    with pytest.raises(TlsClosed, match="during the TLS handshake") as caught:
         client.handshake()
     assert "PLAINTEXT" in caught.value.hint
     assert caught.value.retriable

@@ -149,7 +149,7 @@ def test_invalid_files_are_schema_errors(files: list[tuple[str, bytes]]) -> None
 
 
 def test_text_of_a_proto_file_is_refused_with_what_to_do() -> None:
-    with pytest.raises(SchemaError, match="only as text") as raised:
+    with pytest.raises(SchemaError, match="returned the Protobuf schema as text") as raised:
         file_of('syntax = "proto3";')
     assert "--protoset" in raised.value.hint
 

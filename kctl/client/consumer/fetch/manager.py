@@ -370,7 +370,7 @@ class FetchManager:
             self._reports.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
         elif offset >= state.high_watermark:
             state.quiet_until_ms = now_ms + QUIET_MS
-            self._reports.wait(tp, state, f"at the end of the partition, offset {offset}", WaitKind.AT_END)
+            self._reports.wait(tp, state, f"reached the end of the partition, offset {offset}", WaitKind.AT_END)
 
     def _on_records(
         self, tp: TopicPartition, state: FetchState, data: PartitionData, records: FrameSlice, now_ms: int

@@ -78,7 +78,7 @@ def test_figures_as_a_row() -> None:
     [
         (("produce", "--records", "0"), "--max-records"),
         (("produce", "--record-size", "100"), "or 100MiB for mebibytes"),
-        (("produce", "--rate", "5"), "write 5/s"),
+        (("produce", "--rate", "5"), "5/s for records per second"),
         (("produce", "--output", "raw", "-b", "a:1"), "this command offers table, json"),
         (("produce", "--acks", "3", "-b", "a:1"), "--acks: invalid acks '3': use one of"),
         (("end-to-end", "--record-size", "8B"), "use a size of 24 B"),

@@ -148,7 +148,7 @@ class Enough(Exception):
     """The test has seen enough."""
 
 
-AT_END = WaitReason(WaitKind.AT_END, "at the end of the partition, offset 5")
+AT_END = WaitReason(WaitKind.AT_END, "reached the end of the partition, offset 5")
 GONE = WaitReason(WaitKind.CONNECTION, "node 1 is not reachable", node_id=1, cause=ConnectionRefused("refused"))
 
 

@@ -29,7 +29,7 @@ def test_prefix_of_an_object_store_is_taken(url: str) -> None:
 
 def test_table_is_taken_only_where_tables_are() -> None:
     assert target_text("iceberg:lake.db.orders") == "iceberg:lake.db.orders"
-    with pytest.raises(click.BadParameter, match="is a table: use a folder, or a URL"):
+    with pytest.raises(click.BadParameter, match="is a table: use a directory, or a URL"):
         files_text("iceberg:lake.db.orders")
 
 

@@ -460,7 +460,7 @@ def test_why_nothing_arrives() -> None:
     assert scenario.waiting() == ["leader host1:9092 (id 1) cannot be reached: refused"]
     del client.network.down[1]
     answer(scenario.request(), brings(data(0, b"", end=0)))
-    assert scenario.waiting() == ["at the end of the partition, offset 0"]
+    assert scenario.waiting() == ["reached the end of the partition, offset 0"]
     part = data(0, b"", end=9)
     part.last_stable_offset = 0
     answer(scenario.request(), brings(part))

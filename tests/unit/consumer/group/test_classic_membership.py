@@ -183,7 +183,7 @@ def test_assignment_of_other_topics_is_dropped_and_the_member_joins_again_after_
     assert not [each for each in polled.requests if isinstance(each.request, JoinGroupRequest)]
     assert polled.next_deadline_at_ms == 100
     waiting = scenario.member._wait_reason()[0]
-    assert waiting == "joining group g again: the assignment had topics that are not in the subscription: other"
+    assert waiting == "joining group g again: the assignment contains topics that are not in the subscription: other"
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
         "rejoining group g: the assignment contains topics that are not in the subscription: other"
     ] * 3

@@ -10,7 +10,7 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
     ("form", "schema", "words"),
     [
         ("csv", None, "decode value='csv': use one of auto, avro, protobuf, json-schema"),
-        ("avro", "id:x", "invalid value schema 'id:x': 'x' is not a schema id"),
+        ("avro", "id:x", "invalid value schema 'id:x': 'x' is not a valid schema id"),
         ("avro", "auto", "the value reader schema cannot be the schema of each record"),
     ],
 )

@@ -49,9 +49,9 @@ def test_a_file_of_kcat() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (b"\na.b\n", "f line 2: not of the form name=value"),
-        (b"=x\n", "f line 1: not of the form name=value"),
-        (b"\xff", "f: not UTF-8"),
+        (b"\na.b\n", "f line 2: use the form name=value"),
+        (b"=x\n", "f line 1: use the form name=value"),
+        (b"\xff", "cannot read f: the file is not UTF-8"),
         (
             b"sasl.username=a\nsasl.password=canary\nsasl.mechanism=GSSAPI\n",
             "sasl.mechanism 'GSSAPI' does not use a user",
