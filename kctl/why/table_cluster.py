@@ -28,7 +28,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeCluster",),
         subject="broker {broker}",
-        sentence="broker {name} is fenced: the controller receives no heartbeats from it{load}",
+        sentence="broker {name} is fenced: the controller receives no heartbeats from this broker{load}",
         leads_to="The replicas of the broker are out of sync and cannot become leaders. Another broker failure may "
         "take partitions offline.",
         show="kctl probe",
@@ -75,7 +75,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         "{nodes} do not respond ({names})",
         leads_to="Without a controller quorum, leaders, in-sync replicas, topics, and configs cannot change.",
         show="kctl cluster quorum",
-        cure="start {names}: the controllers need a majority to elect a leader",
+        cure="start {names}. The controllers need a majority to elect a leader",
     ),
     FindingKind(
         id="controller-unreachable",

@@ -78,13 +78,15 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "authentication-failed",
         Severity.ERROR,
         "Authentication with a broker fails",
-        "Clients with these credentials cannot connect to this address. Clients that try it first cannot start.",
+        "Clients with these credentials cannot connect to this address. Clients that try this address first cannot "
+        "start.",
     ),
     _row(
         "other-protocol",
         Severity.ERROR,
         "A server does not use the configured security protocol",
-        "Clients with this security protocol cannot connect to this address. Clients that try it first cannot start.",
+        "Clients with this security protocol cannot connect to this address. Clients that try this address first "
+        "cannot start.",
     ),
     _row(
         "broker-unusable",

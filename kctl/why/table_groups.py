@@ -15,10 +15,11 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has been at offset {offset} of {partition} for {seconds}, with {waiting} unread "
-        "records. Member {client} ({host}) did not commit offsets for {which}",
-        leads_to="The lag grows, and records eventually expire unread.",
+        "records. Member {client} ({host}) did not commit offsets for {which} with unread "
+        "records{elsewhere}",
+        leads_to="The lag grows. Retention may delete records before the group reads them.",
         show="kctl groups members {group}",
-        cure="check the log and threads of {client} on {host}, or restart it{ghost}{skip}",
+        cure="check the log and threads of {client} on {host}, or restart the client{ghost}{skip}",
     ),
     FindingKind(
         id="poison-record",
@@ -30,23 +31,23 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} is stuck at offset {offset} of {partition}, with {waiting} records after it. {reason}. "
         "The partition is assigned to member {client} ({host}){more}",
-        leads_to="All consumers of this partition stop at the record.",
+        leads_to="Consumers of this partition cannot read past the record.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl",
         cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
     ),
     FindingKind(
         id="static-member-gone",
         severity=Severity.ERROR,
-        title="A static member left the group but keeps its partitions",
+        title="A static member left the group but still owns partitions",
         scopes=_GROUP,
         looks=2,
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has been at offset {offset} of {partition} for {seconds}, with {waiting} unread "
-        "records. Static member {instance} ({host}) left the group, but keeps the partition until its "
-        "session times out",
-        leads_to="No member reads the partitions until the session of the static member times out (session.timeout.ms) "
-        "or a process with this group.instance.id joins the group.",
+        "records. Static member {instance} ({host}) left the group, but still owns the partition "
+        "until its session times out",
+        leads_to="No member reads these partitions until a process with this group.instance.id joins or the session "
+        "times out (session.timeout.ms).",
         show="kctl groups members {group}",
         cure="kctl groups remove-members {group} --instance {instance} --execute",
     ),
@@ -58,7 +59,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=_OFFSETS,
         subject="group {group}",
-        sentence="{group} has no active members and {waiting} unread records: {where}",
+        sentence="{group} has no active members, but {waiting} unread records ({where})",
         leads_to="The lag grows. Kafka deletes the committed offsets after offsets.retention.minutes without members.",
         show="kctl groups lag {group}",
         cure="start the consumers of {group}",
@@ -73,7 +74,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="{group} is falling behind on {topic}: {arrived} records arrived in {seconds}, but the group read "
         "only {read}. {waiting} records are unread{hot}",
-        leads_to="The lag grows until records expire unread.",
+        leads_to="The lag grows. Retention may delete records before the group reads them.",
         show="kctl groups lag {group} --topic {topic} --watch",
         cure="{fix}",
         apart_ms=30_000,
@@ -89,8 +90,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{group} keeps rebalancing: {changes} within {seconds}{who}{cause}",
         leads_to="While a group rebalances, members read little or nothing, and records may be processed twice.",
         show="kctl groups members {group}",
-        cure="check the logs of the members. Lower max.poll.records if a member exceeds max.poll.interval.ms, and "
-        "set group.instance.id if members restart",
+        cure="check the logs of the members. If members exceed max.poll.interval.ms, lower max.poll.records. If "
+        "members restart, set group.instance.id",
     ),
     FindingKind(
         id="duplicate-instance-id",
@@ -100,7 +101,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("DescribeGroups",),
         subject="group {group}",
-        sentence="group.instance.id {instance} of {group} {what}",
+        sentence="{what}",
         leads_to="The processes fence each other. They fail with FENCED_INSTANCE_ID or keep restarting.",
         show="kctl groups members {group}",
         cure="configure a different group.instance.id for each process",
@@ -130,7 +131,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{idle} of {members} members of {group} have no partitions, because the topics have only {partitions}",
         leads_to="Idle members only replace members that fail. They do not increase the throughput.",
         show="kctl groups members {group}",
-        cure="stop idle members, or add partitions: kctl topics alter TOPIC --partitions N",
+        cure="stop idle members, or add partitions with: kctl topics alter TOPIC --partitions N",
     ),
     FindingKind(
         id="lost-data",
@@ -156,7 +157,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=("OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="group {group}",
         sentence="{group} committed offset {offset} of {partition}, but {where}. {lost} records that the group read "
-        "are gone, because of an unclean leader election or because the topic was recreated{more}",
+        "are gone, due to an unclean leader election or because the topic was recreated{more}",
         leads_to="Consumers continue according to auto.offset.reset, or skip records that they have not read.",
         show="kctl topics offsets {topic}",
         cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute{rest}",
@@ -185,9 +186,9 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         subject="group {group}",
         sentence="a quota limits {client} ({host}) of {group} to {limit} ({key}, set for {entity}). {waiting} "
         "records of {partitions} are unread{more}",
-        leads_to="Brokers delay responses to stay within the quota, without an error. The lag grows.",
+        leads_to="Brokers delay responses to enforce the quota, without an error. The lag grows.",
         show="kctl quotas describe --client-id {client}",
-        cure="raise the quota, or remove it: kctl quotas unset {key} {options}",
+        cure="raise the quota, or remove the quota with: kctl quotas unset {key} {options}",
     ),
     FindingKind(
         id="offset-moved-backward",
@@ -197,8 +198,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("OffsetFetch", "ListOffsets"),
         subject="group {group}",
-        sentence="{group} moved back from offset {before} to {offset} of {partition} within {seconds}, and "
-        "rereads {again} records. The log starts at offset {start}{more}",
+        sentence="the committed offset of {group} for {partition} moved back from {before} to {offset} within "
+        "{seconds}. The group rereads {again} records. The log starts at offset {start}{more}",
         leads_to="Records are processed twice. The offsets were reset, or consumers without a valid offset "
         "started at the earliest record (auto.offset.reset=earliest).",
         show="kctl groups describe {group}",

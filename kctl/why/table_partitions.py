@@ -14,7 +14,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
-        sentence="{partition} has no leader: {reason}{more}",
+        sentence="{partition} has no leader. {reason}{more}",
         leads_to="The partition cannot be read or written.",
         show="kctl topics describe {topic}",
         cure="{fix}. Avoid an unclean leader election, which can lose records",
@@ -27,8 +27,9 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
-        sentence="{partition} has no leader: {reason}{more}",
-        leads_to="{what} have no coordinator, and {fate}.",
+        sentence="{partition} has no leader. {reason}{more}",
+        leads_to="Groups or transactional IDs on this partition have no coordinator. Group members cannot join or "
+        "commit offsets, and transactional producers cannot begin or end transactions.",
         show="kctl topics describe {topic}",
         cure="{fix}. Avoid an unclean leader election, which can lose records",
     ),
@@ -116,7 +117,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition} has a record with a future timestamp: the record at offset {offset} is dated "
         "{date}, {ahead} from now{more}",
-        leads_to="Until that date, retention.ms deletes neither the segment of the record nor later segments.",
+        leads_to="Until this date, retention.ms does not delete the segment of the record or later segments.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="{fix}",
     ),
@@ -129,7 +130,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("Metadata", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="topic {topic}",
         sentence="{partition} lost {lost} acknowledged records within {seconds}. The log ended at offset "
-        "{before} on broker {old} (epoch {epoch}), but broker {leader} (elected {how}) has {end}{more}",
+        "{before} on broker {old} (epoch {epoch}). {election}. {end}{more}",
         leads_to="Consumers that have read the lost records skip or repeat other records. Other consumers never "
         "see the lost records.",
         show="kctl topics describe {topic}",

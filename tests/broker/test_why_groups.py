@@ -46,10 +46,8 @@ def test_member_that_restarts_all_the_time_is_a_storm(story: KafkaStory, protoco
         restart()
         assert story.group(group, restart, glimpses=1).keys() & {"rebalance-storm"} == set()
         storm = story.group(group, restart, glimpses=STORM_EPOCHS)["rebalance-storm"]
-    began = (
-        f"{group} keeps rebalancing: {'its epoch rose by ' if protocol == 'consumer' else 'it rebalanced at least '}"
-    )
-    assert storm.sentence.startswith(began)
+    change = "epoch rose by" if protocol == "consumer" else "rebalanced at least"
+    assert storm.sentence.startswith(f"{group} keeps rebalancing: the group {change} ")
 
 
 @pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.nightly), "consumer"])
@@ -89,10 +87,10 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
         remove = f"kctl groups remove-members {group} --instance pod-1 --execute"
         if protocol == "classic":  # the coordinator does not know that the process is gone
             assert found.keys() & ids == {"group-stuck"}
-            assert found["group-stuck"].cure.endswith(f". If its process is gone, run: {remove}")
+            assert found["group-stuck"].cure.endswith(f". If the process of this member is gone, run: {remove}")
         else:
             assert found.keys() & ids == {"static-member-gone"}
-            closed = "left the group, but keeps the partition until its session times out"
+            closed = "left the group, but still owns the partition until its session times out"
             assert f"Static member pod-1 (127.0.0.1) {closed}" in found["static-member-gone"].sentence
             assert found["static-member-gone"].cure == remove
         story.cure(remove)
@@ -113,7 +111,7 @@ def test_processes_that_fence_each_others_instance_id_are_found_and_a_restart_is
     assert story.group(group, start).keys() & {"duplicate-instance-id"} == set()
     found = story.group(group, start, glimpses=LOOP_IDS)["duplicate-instance-id"]
     assert re.search(
-        rf"group.instance.id pod-1 of {group} had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes that use it "
+        rf"group.instance.id pod-1 of {group} had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes with this ID "
         r"\(app on 127.0.0.1\) fence each other, or one process keeps restarting",
         found.sentence,
     )
@@ -129,7 +127,8 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     reset = f"kctl groups reset-offsets {group} --topic {topic}:0 --to-earliest --execute"
     found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
-        rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and rereads 9 records. "
+        rf"the committed offset of {group} for {topic}-0 moved back from 9 to 0 within [\d.ms]+. The group rereads "
+        "9 records. "
         "The log starts at offset 0",
         found.sentence,
     )
@@ -205,7 +204,7 @@ def test_quota_near_zero_of_a_members_client_id(story: KafkaStory) -> None:
             f"a quota limits {topic} (127.0.0.1) of {group} to 100 bytes/s (consumer_byte_rate, set for client-id "
             f"{topic}). 4 records of 1 partition are unread"
         )
-        story.cure(found.cure.removeprefix("raise the quota, or remove it: "))
+        story.cure(found.cure.removeprefix("raise the quota, or remove the quota with: "))
         story.until(lambda: story.group(group), "group-throttled", is_gone=True)
 
 

@@ -32,7 +32,8 @@ POISONS = {
     ),
     "size": (
         AVRO_7 + bytes(LARGE_BYTES),
-        "The record is 300 kB, but earlier records are at most 12 B. The partition is assigned to member app",
+        "The size of the record is 300 kB, but earlier records have at most 12 B. The partition is assigned to "
+        "member app",
     ),
 }
 """The value of the record, and what is found about it."""

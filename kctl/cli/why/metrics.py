@@ -22,7 +22,7 @@ def metrics_text(state: State) -> str:
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
     metrics.append(
         Metric(
-            "kctl_why_dropped_series", "Number of series omitted because of the limit for each metric.", [({}, dropped)]
+            "kctl_why_dropped_series", "Number of series omitted because a metric has too many series.", [({}, dropped)]
         )
     )
     return exposition(metrics)

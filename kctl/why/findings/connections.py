@@ -20,7 +20,7 @@ NOT_PROBED = {
     "broker-fenced": "DescribeCluster shows fenced brokers",
     "broker-missing": "Metadata shows the replicas of brokers that are not registered",
     "under-replicated": "Metadata shows replicas that are not in sync",
-    "no-coordinator": "requests about groups find the coordinator",
+    "no-coordinator": "kctl why finds coordinators by requests for groups",
     "idle-dropped": "the probe does not wait for idle connections",
     "idle-closed": "the probe does not wait for idle connections",
 }

@@ -110,7 +110,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at) | read_in),
                 Evidence(
                     "OffsetForLeaderEpoch" if worst in epochs else "ListOffsets",
-                    "ends of leader epochs" if worst in epochs else "log end offsets",
+                    "end offsets of leader epochs" if worst in epochs else "log end offsets",
                     by_partition({tp: ends[tp] for tp in cut}),
                 ),
             ],
@@ -147,7 +147,7 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
                 Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in late})),
                 Evidence(
                     "ListOffsets",
-                    f"first offset of a record younger than {age_text(age_ms)}",
+                    f"first offset of records younger than {age_text(age_ms)}",
                     by_partition({tp: looks.now.expiring[tp].until_offset for tp in late}),
                 ),
                 Evidence("DescribeConfigs", f"topic {worst.topic}", {"retention.ms": late[worst]}),

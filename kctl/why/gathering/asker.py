@@ -137,7 +137,7 @@ class Asker:
         offsets: Mapping[TopicPartition, W],
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
-    ) -> "dict[TopicPartition, V | KafkaError]":
+    ) -> dict[TopicPartition, V | KafkaError]:
         """Return records at offsets, or the errors of damaged batches. Other errors become gaps.
 
         Args:
@@ -161,7 +161,7 @@ class Asker:
         places: "Iterable[tuple[TopicPartition, int]]",
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
-    ) -> "dict[tuple[TopicPartition, int], V | KafkaError]":
+    ) -> dict[tuple[TopicPartition, int], V | KafkaError]:
         """Return the records at the first offsets, or the errors of damaged batches.
 
         Reads at most `MOST_TURNS` offsets of each partition.
@@ -210,7 +210,7 @@ class Asker:
         if not waited_for or len(silences) < len(waited_for):
             reason = f"{f'{brokers}: ' if waited_for else ''}{self._reason(request, error, _phase(_cause(error)))}"
         elif all(each.is_certain for each in silences):
-            reason = f"{brokers} {'does' if len(waited_for) == 1 else 'do'} not respond"
+            reason = f"{brokers} does not respond" if len(waited_for) == 1 else f"{brokers} do not respond"
         else:
             reason = f"no response from {brokers} yet"
         right = missing_right(request, error.code) if isinstance(error, AuthorizationError) else None

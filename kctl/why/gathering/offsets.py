@@ -151,7 +151,7 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
         if selection.has_ages or committed.offset < expiring[tp].until_offset
     ]
     most = MOST_AGES if selection.has_ages else MOST_READ
-    times = asker.read_each("age of the next records", late, asker.admin.find_records, most)
+    times = asker.read_each("age of the next unread records", late, asker.admin.find_records, most)
     dates = {place: each.timestamp_ms for place, each in times.items() if isinstance(each, RecordTime)}
     return look._replace(expiring=expiring, next_times={at: date for at, date in dates.items() if date is not None})
 

@@ -77,9 +77,11 @@ def test_partition_without_a_leader_is_found() -> None:
         create(story)
         story.sim.sandbox.elect_late("r", 1, 2, ms=60_000)
         found = story.topic("r")["no-leader"]
-        start = "r-1 has no leader: its replicas are on "
-        assert found.sentence == f"{start}brokers 1, 2 and 3 (in sync and up, but not elected)"
-        assert found.cure.startswith("search the log of the active controller for the election")
+        start = "r-1 has no leader. The replicas are on "
+        assert found.sentence == f"{start}brokers 1, 2 and 3 (in sync and available, but not elected)"
+        assert found.cure.startswith(
+            "find the active controller with kctl cluster quorum, and search its log for election"
+        )
         for node_id in (1, 3):
             story.sim.sandbox.hold_follower("r", 1, node_id)
         story.sim.sandbox.fence(2)
@@ -97,8 +99,8 @@ def test_partition_whose_last_replica_is_on_an_offline_disk_waits_for_the_disk()
         story.sim.sandbox.elect_late("r", 1, solo, ms=60_000)
         story.sim.sandbox.set_disk(solo, None)
         found = story.topic("r")["no-leader"]
-        assert found.sentence == f"r-1 has no leader: its replicas are on broker {solo} (offline disk)"
-        assert f"kctl brokers log-dirs, repair its disk, and restart broker {solo}" in found.cure
+        assert found.sentence == f"r-1 has no leader. The replicas are on broker {solo} (offline disk)"
+        assert f"kctl brokers log-dirs, repair the disk, and restart broker {solo}" in found.cure
 
     run_story(body)
 

@@ -248,7 +248,13 @@ def committing(story: Live, member: Consumer, may_read: Callable[[], bool]) -> N
     story.meanwhile(read)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "Member app-1 (", "Other members are not stuck", fix="restart it")
+@incident(
+    f"why group g {INTERVAL}",
+    "group-stuck",
+    "Member app-1 (",
+    "Other members of the group are not stuck",
+    fix="restart the client",
+)
 def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     reads = [True]
     for number in (1, 2):
@@ -264,7 +270,12 @@ def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     story.wait(5_000)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "but made progress on 1 more", fix="kctl consume t -p 0 -o ")
+@incident(
+    f"why group g {INTERVAL}",
+    "group-stuck",
+    "The member made progress on 1 other partition",
+    fix="kctl consume t -p 0 -o ",
+)
 def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live) -> Steps:
     poison = [-1]
     member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))

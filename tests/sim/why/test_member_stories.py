@@ -55,7 +55,7 @@ def test_static_member_whose_process_is_replaced_keeps_its_partition() -> None:
         stuck = story.group(meanwhile=lambda: arrive(two))["group-stuck"]
         assert "Member pod-1 (" in stuck.sentence
         assert stuck.cure.endswith(
-            ". If its process is gone, run: kctl groups remove-members g --instance pod-1 --execute"
+            ". If the process of this member is gone, run: kctl groups remove-members g --instance pod-1 --execute"
         )
 
     run_story(body, topics={"t": 2})

@@ -99,7 +99,7 @@ def test_coordinator_without_a_leader_is_found_for_the_cluster() -> None:
         topic = story.sim.sandbox.cluster.topics["__consumer_offsets"]
         story.sim.sandbox.elect_late(topic.name, 7, 2, ms=600_000)
         found = story.cluster()["coordinator-offline"]
-        assert found.sentence.startswith("__consumer_offsets-7 has no leader: ")
+        assert found.sentence.startswith("__consumer_offsets-7 has no leader. ")
         assert "Groups" in found.leads_to
 
     run_story(body, topics={"t": 1})
@@ -351,7 +351,7 @@ def test_address_behind_a_port_forward_is_named_by_consume(story: Live) -> Steps
     f"why group g {RATES}",
     "falling-behind",
     "t-0 received ",
-    fix="spread the keys of t evenly, or process records faster: only one consumer at a time reads t-0",
+    fix="distribute the keys of t evenly, or process records faster. Only one consumer of the group can read t-0",
     topics={"t": 4},
 )
 def test_partition_that_gets_most_of_the_records_is_named(story: Live) -> Steps:

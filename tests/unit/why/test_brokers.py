@@ -87,7 +87,7 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
     look = Look(WALL_MS, NODES, log_dirs={2: [full]})
     finding = found_once(look, log_dirs={2: [earlier]})["disk-filling"]
     assert finding.sentence == (
-        "broker 2 has 6% free space in /data (60 GB of 1 TB). The disk fills by 360 GB per hour and "
+        "broker 2 has 6% free space in /data (60 GB of 1 TB). The disk fills at a rate of 360 GB per hour and "
         "will be full in about 10m. The largest topic is t (74% of the used space)"
     )
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}

@@ -36,7 +36,7 @@ def test_members_that_join_again_under_new_ids_are_found() -> None:
 def test_group_that_rebalances_in_both_looks_is_found() -> None:
     now = look(groups=group(member("a"), state="PreparingRebalance"))
     assert (
-        "most samples show a rebalance (state CompletingRebalance, then PreparingRebalance)"
+        "most samples show a rebalance (first state CompletingRebalance, last state PreparingRebalance)"
         in found_once(now, groups=group(member("a"), state="CompletingRebalance"))["rebalance-storm"].sentence
     )
     assert "rebalance-storm" not in found_once(now, groups=group(member("a", 0, 1)))
@@ -46,7 +46,7 @@ def test_instance_id_that_moves_between_hosts_is_found() -> None:
     before = group(member("a", 0, 1, instance="i", host="h1"))
     moved = group(member("b", 0, 1, instance="i", host="h2"))
     assert found_once(look(groups=moved), groups=before)["duplicate-instance-id"].sentence == (
-        "group.instance.id i of g belonged to app on h1, and 10s later to app on h2"
+        "group.instance.id i of g moved from client app on h1 to client app on h2 within 10s"
     )
     restarted = group(member("b", 0, 1, instance="i", host="h1"))
     assert found_once(look(groups=restarted), groups=before) == {}
@@ -109,12 +109,12 @@ def slow(ends: Mapping[int, int], *members: MemberDescription) -> Finding:
 
 def test_fix_of_a_slow_group_is_more_consumers_only_if_partitions_are_left_for_them() -> None:
     even = {0: 2_000, 1: 2_000, 2: 2_000}
-    assert slow(even, member("a", 0, 1, 2)).cure.startswith("start up to 2 more consumers, or process records faster")
+    assert slow(even, member("a", 0, 1, 2)).cure.startswith("start at most 2 more consumers, or process records faster")
     full = slow(even, member("a", 0), member("b", 1), member("c", 2))
     assert full.cure.startswith("process records faster, or add partitions and consumers")
     hot = slow({0: 1_010, 1: 4_000, 2: 1_010}, member("a", 0, 1, 2))
     assert hot.sentence.endswith(
         "4,517 records are unread. Partition t-1 received 2,999 of the new records and has 3,499 unread records"
     )
-    assert hot.cure.startswith("distribute the keys of t evenly, or process records faster: only one consumer")
+    assert hot.cure.startswith("distribute the keys of t evenly, or process records faster. Only one consumer")
     assert "t-1" not in slow({0: 1_900, 1: 2_900, 2: 1_900}, member("a", 0, 1, 2)).cure, "half of the records"
