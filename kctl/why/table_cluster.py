@@ -193,7 +193,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} leads {leads} of {partitions}, but the average of all brokers is {fair}",
+        sentence="broker {broker} leads {leads} of {partitions}, but brokers lead {fair} partitions on average",
         leads_to="This broker has a higher load than other brokers. If the broker fails, many partitions are "
         "interrupted.",
         show="kctl topics list",
@@ -207,8 +207,8 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} is in sync and the preferred leader of {partitions} that other brokers lead, for "
-        "example {partition} (led by {leader})",
+        sentence="broker {broker} is in sync and the preferred leader of {partitions}, but other brokers lead these "
+        "partitions. For example, {leader} leads {partition}",
         leads_to="The load may be uneven until the preferred leaders are elected. If "
         "auto.leader.rebalance.enable=true, the controller elects them.",
         show="kctl topics describe {topic}",

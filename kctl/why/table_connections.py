@@ -66,7 +66,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "certificate-untrusted",
         Severity.ERROR,
         "A certificate was issued by an unknown authority",
-        "Clients with this truststore cannot connect.",
+        "Clients that use this truststore cannot connect.",
     ),
     _row(
         "tls-failed",
