@@ -186,7 +186,7 @@ def test_broker_that_no_longer_reads_the_metadata_log(story: KafkaStory, monkeyp
         stale = story.until(look, "stale-metadata")
         assert stale is not None
         assert stale.subject == f"broker {behind}"
-        assert f"for 1 partition: it reports broker {controller} as the leader of {topic}-0 (epoch 0), but " in (
+        assert f"for 1 partition. It reports broker {controller} as the leader of {topic}-0 (epoch 0), but " in (
             stale.sentence
         )
         assert re.search(

@@ -144,7 +144,7 @@ def test_frozen_broker_is_unreachable_and_the_rest_is_read() -> None:
         looks = story.looks(Selection(topics=None, has_brokers=True))
         ids = {finding.id: finding for finding in diagnose(looks, (Scope.CLUSTER,)).findings}
         assert ids["broker-unreachable"].sentence.startswith("broker 2 (")
-        assert "It leads 3 of the 9 partitions checked" in ids["broker-unreachable"].sentence
+        assert "The broker leads 3 of the 9 partitions that kctl checked" in ids["broker-unreachable"].sentence
         assert set(looks.now.log_dirs) == {1, 3}
         assert {tp.partition for tp in looks.now.ends if tp.topic == "r"} < {0, 1, 2}
 

@@ -59,7 +59,7 @@ def test_broker_that_is_fenced_is_red_if_it_is_no_bootstrap_server(story: Live) 
     story.sandbox.heal(2)
 
 
-@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is fenced", fix="process of broker 2 runs")
+@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is fenced", fix="check that broker 2 is running")
 def test_broker_that_is_down_and_fenced_is_found(story: Live) -> Steps:
     story.create()
     yield
@@ -400,7 +400,7 @@ def test_quota_of_a_member_is_found_until_it_is_removed(story: Live) -> Steps:
     "why cluster",
     "controller-unreachable",
     "brokers 1, 2 and 3 forwarded DescribeQuorum to the controller and got no response",
-    fix="check that the controllers run",
+    fix="check that the controllers are running",
 )
 def test_controllers_that_are_down_are_found(story: Live) -> Steps:
     yield

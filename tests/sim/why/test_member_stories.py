@@ -80,7 +80,7 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
         slow = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING + 1), apart_ms=30_000)["falling-behind"]
         waiting = BACKLOG + ARRIVING - 1
         assert slow.sentence.startswith(f"g is falling behind on t: {ARRIVING} records arrived in 30")
-        assert slow.sentence.endswith(f"but it committed 1. {waiting} records are unread")
+        assert slow.sentence.endswith(f"but the group read only 1. {waiting} records are unread")
 
     run_story(body, topics={"t": 1})
 
@@ -95,7 +95,7 @@ def test_processes_that_fence_each_others_instance_id_are_found() -> None:
         start()
         assert "duplicate-instance-id" not in glimpsed(story, group, start, 1)
         found = glimpsed(story, group, start, LOOP_IDS)["duplicate-instance-id"]
-        assert f"group.instance.id pod-1 had {LOOP_IDS + 1} member IDs within " in found.sentence
+        assert f"group.instance.id pod-1 of g had {LOOP_IDS + 1} member IDs within " in found.sentence
 
     run_story(body)
 

@@ -55,7 +55,7 @@ def test_static_member_that_stands_still_has_the_fix_for_a_process_that_is_gone_
         arrive()
         found = story.group(meanwhile=lambda: arrive(other))
         stuck = found["group-stuck"]
-        assert "restart it" in stuck.cure
+        assert "restart the client" in stuck.cure
         assert "kctl groups remove-members g --instance pod-1 --execute" in stuck.cure
         again = story.group(meanwhile=lambda: arrive(other))
         assert "group-stuck" in again, "until the member reads"
@@ -156,7 +156,9 @@ def test_records_that_retention_is_about_to_delete_are_kept_by_the_fix(story: Li
     story.sim.commit("g", {("t", 0): 5})
 
 
-@incident(f"why group g {INTERVAL}", "offset-moved-backward", "from offset 30 to 0", fix="kctl groups reset-offsets g")
+@incident(
+    f"why group g {INTERVAL}", "offset-moved-backward", "moved back from 30 to 0", fix="kctl groups reset-offsets g"
+)
 def test_group_that_starts_over_because_its_offsets_had_expired_is_found(story: Live) -> Steps:
     """Brokers had deleted the offsets of a quiet group, and auto.offset.reset=earliest reads all of the topic again."""
     story.produce(30)
@@ -300,7 +302,7 @@ def test_member_that_exceeds_max_poll_interval_again_and_again_is_found(story: L
     story.wait(60_000)
 
 
-@incident(f"why cluster {INTERVAL}", "producer-fenced", "copier", fix="its own transactional.id")
+@incident(f"why cluster {INTERVAL}", "producer-fenced", "copier", fix="a different transactional.id for each process")
 def test_two_processes_with_one_transactional_id_are_found(story: Live) -> Steps:
     """A deployment started a second copy of a job with the same transactional.id; each aborted the other."""
     runtime = story.own_runtime("copies")
@@ -406,7 +408,9 @@ def test_clock_of_a_broker_that_jumps_ahead_is_found_in_the_dates_of_its_records
     story.fix("kctl topics trim")
 
 
-@incident("why group g", "log-truncated", "but its log ends at 3", fix="kctl groups reset-offsets g --topic t:0 ")
+@incident(
+    "why group g", "log-truncated", "but the log ends at offset 3", fix="kctl groups reset-offsets g --topic t:0 "
+)
 def test_group_of_a_topic_that_was_deleted_and_created_again_is_reset_by_the_fix(story: Live) -> Steps:
     """A topic was recreated with more partitions; its consumers waited for the offsets of the first one."""
     story.produce(20)

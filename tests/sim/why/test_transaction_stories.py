@@ -103,7 +103,9 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
 def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
-        assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records after it. The record is 400 kB, ")
+        assert sentence.startswith(
+            "g is stuck at offset 5 of t-0, with 3 records after it. The size of the record is 400 kB, "
+        )
         assert "The partition is assigned to member app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
@@ -112,7 +114,7 @@ def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
 def test_record_with_another_schema_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x09other"))
-        assert "The record has schema ID 9, and earlier records have schema ID 7" in sentence
+        assert "The record has schema ID 9, but earlier records have schema ID 7" in sentence
 
     run_story(body, topics={"t": 2})
 
