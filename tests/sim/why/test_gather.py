@@ -254,7 +254,7 @@ def test_brokers_beyond_the_limit_are_counted_and_get_no_request(monkeypatch: py
         assert len(looks.now.nodes) == 3
         unchecked = diagnose(looks, tuple(Scope)).unchecked
         gap = next(each.gap for each in unchecked if each.gap.request == "Metadata")
-        assert (gap.of, gap.reason) == ("1 further broker", "kctl checks at most 2 brokers")
+        assert (gap.of, gap.reason) == ("1 more broker", "kctl checks at most 2 brokers")
 
     run_story(body)
 
@@ -267,7 +267,7 @@ def test_topics_beyond_the_limit_are_counted_and_named_topics_come_first(monkeyp
         looks = story.looks(Selection(groups=("g",), topics=("u",)))
         assert list(looks.now.topics) == ["u"]
         gap = next(gap for gap in looks.now.gaps if gap.request == "Metadata")
-        assert (gap.of, gap.reason) == ("1 further topic", "kctl checks at most 1 topics")
+        assert (gap.of, gap.reason) == ("1 more topic", "kctl checks at most 1 topics")
 
     run_story(body)
 
