@@ -117,7 +117,8 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         subject="topic {topic}",
         sentence="{partition} has a record with a future timestamp: the record at offset {offset} is dated "
         "{date}, {ahead} from now{more}",
-        leads_to="Until this date, retention.ms does not delete the segment of the record or later segments.",
+        leads_to="Until the future timestamp has passed, retention.ms does not delete the segment of the record or "
+        "later segments.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="{fix}",
     ),
