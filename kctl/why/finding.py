@@ -12,7 +12,9 @@ from kctl.client.probe import Severity as Severity
 from kctl.client.wording import one_line
 from kctl.grammar.command_lines import STOP, fill_command
 
-OPTIONAL = frozenset({"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "stop", "who", "hot"})
+OPTIONAL = frozenset(
+    {"load", "cause", "more", "others", "rate", "rest", "ghost", "skip", "stop", "who", "hot", "elsewhere"}
+)
 """Fields that may be empty. Their values include punctuation."""
 _FIELD = re.compile(r"\{(\w+)\}")
 PROBE = "connecting"

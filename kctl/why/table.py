@@ -38,7 +38,7 @@ _ONE_OF_THEM: dict[tuple[str, int], str] = {
     ("DescribeConfigs", ErrorCode.CLUSTER_AUTHORIZATION_FAILED): "DescribeConfigs on the cluster",
     ("ListTransactions", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on the topic __transaction_state",
     ("OffsetFetch", ErrorCode.GROUP_AUTHORIZATION_FAILED): "Describe on the group",
-    ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on its topics",
+    ("OffsetFetch", ErrorCode.TOPIC_AUTHORIZATION_FAILED): "Describe on the topics of the group",
 }
 """Dict from request and error code to the missing permission, for requests that need several."""
 

@@ -9,14 +9,14 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="broker-unreachable",
         severity=Severity.ERROR,
-        title="A registered broker does not respond or cannot be used",
+        title="A registered broker is unavailable",
         scopes=_ALL,
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
         sentence="broker {name} {state}: {reason}{load}",
-        leads_to="Clients wait for this broker until they time out. Partitions that it leads cannot be read or "
-        "written from this machine.",
+        leads_to="Clients wait for this broker until they time out. This machine cannot read or write the "
+        "partitions that the broker leads.",
         show="kctl probe",
         cure="{hint}",
     ),
@@ -28,25 +28,26 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeCluster",),
         subject="broker {broker}",
-        sentence="broker {name} is fenced: the controller receives no heartbeats from it{load}",
-        leads_to="Its replicas are out of sync and cannot become leader. One more failure may take their "
-        "partitions offline.",
+        sentence="broker {name} is fenced: the controller receives no heartbeats from this broker{load}",
+        leads_to="The replicas of the broker are out of sync and cannot become leaders. Another broker failure may "
+        "take partitions offline.",
         show="kctl probe",
-        cure="check that the process of broker {broker} runs and reaches the controllers",
+        cure="check that broker {broker} is running and can connect to the controllers",
     ),
     FindingKind(
         id="broker-missing",
         severity=Severity.ERROR,
-        title="A broker with replicas is not registered",
+        title="A broker that has replicas is not registered",
         scopes=_ALL,
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
         sentence="broker {broker} is not registered but has replicas of {partitions}, for example {partition}",
-        leads_to="These partitions have one replica fewer. One more failure may take them offline.",
+        leads_to="These partitions have fewer available replicas. Another broker failure may take the partitions "
+        "offline.",
         show="kctl cluster describe",
-        cure="start broker {broker}. If it does not come back: kctl partitions plan --exclude-brokers {broker} > "
-        "plan.json && kctl partitions move plan.json",
+        cure="start broker {broker}. If the broker is permanently lost, run: kctl partitions plan "
+        "--exclude-brokers {broker} > plan.json && kctl partitions move plan.json",
     ),
     FindingKind(
         id="stale-metadata",
@@ -56,12 +57,11 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {name} has stale metadata for {partitions}: it reports broker {leader} as the leader of "
-        "{partition} (epoch {epoch}), but {seconds} ago broker {other} was the leader already (epoch "
-        "{newest})",
-        leads_to="Clients that use its metadata fail with NOT_LEADER_OR_FOLLOWER and retry.",
+        sentence="broker {name} has stale metadata for {partitions}. It reports broker {leader} as the leader of "
+        "{partition} (epoch {epoch}), but broker {other} became the leader at least {seconds} ago (epoch {newest})",
+        leads_to="Clients that use the metadata of this broker fail with NOT_LEADER_OR_FOLLOWER and retry.",
         show="kctl cluster quorum",
-        cure="check the log of broker {broker}, and restart it if it does not fetch the metadata",
+        cure="check the log of broker {broker}. If the broker does not fetch metadata, restart it",
     ),
     FindingKind(
         id="no-quorum",
@@ -75,7 +75,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         "{nodes} do not respond ({names})",
         leads_to="Without a controller quorum, leaders, in-sync replicas, topics, and configs cannot change.",
         show="kctl cluster quorum",
-        cure="start {names}: the controllers need a majority to elect a leader",
+        cure="start {names}. The controllers need a majority to elect a leader",
     ),
     FindingKind(
         id="controller-unreachable",
@@ -88,32 +88,32 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{alive} forwarded DescribeQuorum to the controller and got no response within {seconds}",
         leads_to="Until the controller responds, leaders, in-sync replicas, topics, and configs cannot change.",
         show="kctl cluster quorum",
-        cure="check that the controllers run, and that the brokers can reach them",
+        cure="check that the controllers are running and that the brokers can connect to them",
     ),
     FindingKind(
         id="quorum-lag",
         severity=Severity.WARNING,
-        title="A controller or broker is behind the quorum",
+        title="A controller or broker lags behind the metadata log",
         scopes=_CLUSTER,
         looks=1,
         requests=("DescribeQuorum",),
         subject="node {node}",
         sentence="{role} {node} is {lag} records behind the metadata log, and last caught up {age} ago",
-        leads_to="A voter that is behind cannot become leader. If a majority is behind, cluster metadata cannot "
-        "change.",
+        leads_to="A voter that lags behind cannot become the active controller. If most voters lag behind, cluster "
+        "metadata cannot change.",
         show="kctl cluster quorum",
         cure="check the log of {role} {node}",
     ),
     FindingKind(
         id="controller-clock",
         severity=Severity.WARNING,
-        title="The clocks of the controller and of this machine differ",
+        title="The clock of the controller differs from the clock of this machine",
         scopes=_CLUSTER,
         looks=1,
         requests=("DescribeQuorum",),
         subject="node {node}",
         sentence="the clock of controller {node} is {off} {direction} the clock of this machine",
-        leads_to="Wrong clocks distort timestamps and retention, and valid tokens or certificates may be rejected.",
+        leads_to="Record timestamps and retention may be wrong. Valid tokens and certificates may be rejected.",
         show="kctl cluster quorum",
         cure="synchronize both clocks (NTP)",
     ),
@@ -125,8 +125,9 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeLogDirs", "DescribeConfigs"),
         subject="broker {broker}",
-        sentence="broker {broker} has {free} of {total} free ({percent} %) in {path}{rate}{more}",
-        leads_to="If the disk is full, the broker takes the directory offline, and stops if it has no other directory.",
+        sentence="broker {broker} has {percent}% free space in {path} ({free} of {total}){rate}{more}",
+        leads_to="When the disk is full, the broker takes the log directory offline. A broker without another log "
+        "directory stops.",
         show="kctl brokers log-dirs {broker} --replicas",
         cure="{fix}",
     ),
@@ -146,21 +147,21 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="quota-throttled",
         severity=Severity.WARNING,
-        title="A quota throttles this client",
+        title="A quota throttles kctl",
         scopes=_ALL,
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} throttled this client for {paused} in total, because a quota of its user or "
-        "client ID is exceeded",
-        leads_to="All clients that share this quota are delayed, without an error.",
+        sentence="broker {broker} throttled kctl for {paused} in total, because kctl exceeded the quota of its user or "
+        "client ID",
+        leads_to="Brokers delay all clients that share this quota, without an error.",
         show="kctl quotas list",
-        cure="raise the quota of the user or client ID, or send less",
+        cure="raise the quota of the user or client ID, or send fewer requests",
     ),
     FindingKind(
         id="throttle-left-behind",
         severity=Severity.WARNING,
-        title="A replication throttle was left behind",
+        title="A replication throttle remains after a reassignment",
         scopes=(Scope.TOPIC, Scope.CLUSTER),
         looks=1,
         requests=("DescribeConfigs", "ListPartitionReassignments"),
@@ -173,7 +174,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="producer-fenced",
         severity=Severity.ERROR,
-        title="Two producers with one transactional.id fence each other",
+        title="Producers with the same transactional.id fence each other",
         scopes=_CLUSTER,
         looks=2,
         requests=("ListTransactions", "DescribeTransactions", "ApiVersions"),
@@ -182,7 +183,7 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         "{epoch}). Two processes use this transactional.id, or one process keeps restarting",
         leads_to="The processes abort each other's transactions and fail with PRODUCER_FENCED.",
         show="kctl transactions describe {id}",
-        cure="give every process its own transactional.id",
+        cure="configure a different transactional.id for each process",
     ),
     FindingKind(
         id="leader-skew",
@@ -192,8 +193,9 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} leads {leads} of {partitions}; its fair share is {fair}",
-        leads_to="This broker has a large share of the load, and its failure interrupts many partitions.",
+        sentence="broker {broker} leads {leads} of {partitions}, but brokers lead {fair} partitions on average",
+        leads_to="This broker has a higher load than other brokers. If the broker fails, many partitions are "
+        "interrupted.",
         show="kctl topics list",
         cure="{fix}",
     ),
@@ -205,9 +207,10 @@ CLUSTER_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata",),
         subject="broker {broker}",
-        sentence="broker {broker} is in sync but does not lead {partitions} that prefer it, for example "
-        "{partition} (led by {leader})",
-        leads_to="The load is uneven until the preferred leaders are elected (auto.leader.rebalance.enable does this).",
+        sentence="broker {broker} is in sync and the preferred leader of {partitions}, but other brokers lead these "
+        "partitions. For example, {leader} leads {partition}",
+        leads_to="The load may be uneven until the preferred leaders are elected. If "
+        "auto.leader.rebalance.enable=true, the controller elects them.",
         show="kctl topics describe {topic}",
         cure="kctl partitions elect --all",
     ),

@@ -54,7 +54,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "certificate-expiring",
         Severity.WARNING,
         "A certificate expires soon",
-        "After that, clients that check certificates cannot connect.",
+        "After the certificate expires, clients that check certificates cannot connect.",
     ),
     _row(
         "certificate-name",
@@ -66,7 +66,7 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "certificate-untrusted",
         Severity.ERROR,
         "A certificate was issued by an unknown authority",
-        "Clients with this truststore cannot connect.",
+        "Clients that use this truststore cannot connect.",
     ),
     _row(
         "tls-failed",
@@ -78,13 +78,15 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
         "authentication-failed",
         Severity.ERROR,
         "Authentication with a broker fails",
-        "Clients with these credentials cannot connect to this address. Clients that try it first cannot start.",
+        "Clients with these credentials cannot connect to this address. Clients that try this address first cannot "
+        "start.",
     ),
     _row(
         "other-protocol",
         Severity.ERROR,
-        "A server uses another protocol",
-        "Clients with this security protocol cannot connect to this address. Clients that try it first cannot start.",
+        "A server does not use the configured security protocol",
+        "Clients with this security protocol cannot connect to this address. Clients that try this address first "
+        "cannot start.",
     ),
     _row(
         "broker-unusable",
@@ -101,20 +103,20 @@ CONNECTION_FINDINGS: tuple[FindingKind, ...] = (
     _row(
         "bootstrap-unreachable",
         Severity.NOTE,
-        "A bootstrap server does not work",
+        "A bootstrap server cannot be used",
         "Clients that try this server first take longer to start. If all bootstrap servers fail, clients cannot start.",
         "correct or remove the address in bootstrap.servers",
     ),
     _row(
         "dead-address",
         Severity.NOTE,
-        "One of several IP addresses of a host does not work",
+        "One of the IP addresses of a host does not work",
         "Clients that try this address first connect more slowly.",
     ),
     _row(
         "version-skew",
         Severity.NOTE,
         "Brokers support different API versions",
-        "Clients use the versions that each broker supports. New features need all brokers to be upgraded.",
+        "Clients use the versions that each broker supports. Some new features need an upgrade of all brokers.",
     ),
 )

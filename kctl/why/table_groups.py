@@ -15,10 +15,11 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has been at offset {offset} of {partition} for {seconds}, with {waiting} unread "
-        "records. Member {client} ({host}) committed nothing for {which}",
-        leads_to="The lag grows, and records eventually expire unread.",
+        "records. Member {client} ({host}) did not commit offsets for {which} with unread "
+        "records{elsewhere}",
+        leads_to="The lag grows. Retention may delete records before the group reads them.",
         show="kctl groups members {group}",
-        cure="check the log and threads of {client} on {host}, or restart it{ghost}{skip}",
+        cure="check the log and threads of {client} on {host}, or restart the client{ghost}{skip}",
     ),
     FindingKind(
         id="poison-record",
@@ -28,25 +29,25 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=(*_OFFSETS, "Fetch"),
         subject="group {group}",
-        sentence="{group} is stuck at offset {offset} of {partition}, with {waiting} records behind it. {reason}. "
-        "The partition belongs to member {client} ({host}){more}",
-        leads_to="Every consumer of the partition stops at this record.",
+        sentence="{group} is stuck at offset {offset} of {partition}, with {waiting} records after it. {reason}. "
+        "The partition is assigned to member {client} ({host}){more}",
+        leads_to="Consumers of this partition cannot read past the record.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1 --output jsonl",
         cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {next} --execute{rest}",
     ),
     FindingKind(
         id="static-member-gone",
         severity=Severity.ERROR,
-        title="A static member that has closed keeps its partitions",
+        title="A static member left the group but still owns partitions",
         scopes=_GROUP,
         looks=2,
         requests=_OFFSETS,
         subject="group {group}",
         sentence="{group} has been at offset {offset} of {partition} for {seconds}, with {waiting} unread "
-        "records. Static member {instance} ({host}) has closed, and keeps the partition until its "
-        "session times out",
-        leads_to="The partitions are not read until session.timeout.ms of the member has passed. Processes that "
-        "always start with the same group.instance.id do not leave closed members.",
+        "records. Static member {instance} ({host}) left the group, but still owns the partition "
+        "until its session times out",
+        leads_to="No member reads these partitions until a process with this group.instance.id joins or the session "
+        "times out (session.timeout.ms).",
         show="kctl groups members {group}",
         cure="kctl groups remove-members {group} --instance {instance} --execute",
     ),
@@ -58,8 +59,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=_OFFSETS,
         subject="group {group}",
-        sentence="{group} has no active members and {waiting} unread records: {where}",
-        leads_to="The lag grows. Committed offsets are deleted after offsets.retention.minutes without members.",
+        sentence="{group} has no active members, but {waiting} unread records ({where})",
+        leads_to="The lag grows. Kafka deletes the committed offsets after offsets.retention.minutes without members.",
         show="kctl groups lag {group}",
         cure="start the consumers of {group}",
     ),
@@ -71,9 +72,9 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=_OFFSETS,
         subject="group {group}",
-        sentence="{group} falls behind on {topic}: {arrived} records arrived in {seconds}, but it committed "
-        "{read}. {waiting} records are unread{hot}",
-        leads_to="The lag grows until records expire unread.",
+        sentence="{group} is falling behind on {topic}: {arrived} records arrived in {seconds}, but the group read "
+        "only {read}. {waiting} records are unread{hot}",
+        leads_to="The lag grows. Retention may delete records before the group reads them.",
         show="kctl groups lag {group} --topic {topic} --watch",
         cure="{fix}",
         apart_ms=30_000,
@@ -89,21 +90,21 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         sentence="{group} keeps rebalancing: {changes} within {seconds}{who}{cause}",
         leads_to="While a group rebalances, members read little or nothing, and records may be processed twice.",
         show="kctl groups members {group}",
-        cure="check the logs of the members. Lower max.poll.records if a member exceeds max.poll.interval.ms, and "
-        "set group.instance.id if members restart",
+        cure="check the logs of the members. If members exceed max.poll.interval.ms, lower max.poll.records. If "
+        "members restart, set group.instance.id",
     ),
     FindingKind(
         id="duplicate-instance-id",
         severity=Severity.ERROR,
-        title="Two processes use one group.instance.id",
+        title="Two processes use the same group.instance.id",
         scopes=_GROUP,
         looks=2,
         requests=("DescribeGroups",),
         subject="group {group}",
-        sentence="{group}: group.instance.id {instance} {what}",
-        leads_to="The processes fence each other, and fail with FENCED_INSTANCE_ID or restart in a loop.",
+        sentence="{what}",
+        leads_to="The processes fence each other. They fail with FENCED_INSTANCE_ID or keep restarting.",
         show="kctl groups members {group}",
-        cure="give every process its own group.instance.id",
+        cure="configure a different group.instance.id for each process",
     ),
     FindingKind(
         id="no-assignment",
@@ -113,12 +114,11 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeGroups", "Metadata"),
         subject="group {group}",
-        sentence="{group} is stable ({members}) but leaves {partitions} of {topic} unassigned, although members "
-        "subscribe to the topic",
-        leads_to="Records of these partitions are not read.",
+        sentence="{group} is stable ({members}) and subscribes to {topic}, but no member owns {partitions} of "
+        "the topic",
+        leads_to="No member of the group reads these partitions.",
         show="kctl groups members {group}",
-        cure="check the assignor and the permissions of the group leader. Restart a member to assign the "
-        "partitions again",
+        cure="check the assignor and the permissions of the group leader. Restart a member to trigger a new assignment",
     ),
     FindingKind(
         id="members-idle",
@@ -129,9 +129,9 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=("DescribeGroups", "Metadata"),
         subject="group {group}",
         sentence="{idle} of {members} members of {group} have no partitions, because the topics have only {partitions}",
-        leads_to="Idle members are spares: more consumers do not read faster.",
+        leads_to="Idle members only replace members that fail. They do not increase the throughput.",
         show="kctl groups members {group}",
-        cure="stop idle members, or add partitions: kctl topics alter TOPIC --partitions N",
+        cure="stop idle members, or add partitions with: kctl topics alter TOPIC --partitions N",
     ),
     FindingKind(
         id="lost-data",
@@ -142,21 +142,22 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         requests=("OffsetFetch", "ListOffsets"),
         subject="group {group}",
         sentence="{group} missed {lost} records of {partition}: its next offset is {offset}, but the log starts "
-        "at {start}{more}",
-        leads_to="The records are deleted. At its next fetch, the group continues according to auto.offset.reset.",
+        "at offset {start}{more}",
+        leads_to="The group cannot read the deleted records. At its next fetch, it continues according to "
+        "auto.offset.reset.",
         show="kctl groups describe {group}",
         cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{numbers}{others} --to-earliest --execute",
     ),
     FindingKind(
         id="log-truncated",
         severity=Severity.ERROR,
-        title="A group has read records that the log no longer has",
+        title="The log no longer contains records that a group read",
         scopes=_GROUP,
         looks=1,
         requests=("OffsetFetch", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="group {group}",
-        sentence="{group} committed offset {offset} of {partition}, but {where}. {lost} records that it read are "
-        "gone, after an unclean leader election or because the topic was recreated{more}",
+        sentence="{group} committed offset {offset} of {partition}, but {where}. {lost} records that the group read "
+        "are gone, due to an unclean leader election or because the topic was recreated{more}",
         leads_to="Consumers continue according to auto.offset.reset, or skip records that they have not read.",
         show="kctl topics offsets {topic}",
         cure="{stop}kctl groups reset-offsets {group} --topic {topic}:{number} --to-offset {end} --execute{rest}",
@@ -178,16 +179,16 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="group-throttled",
         severity=Severity.WARNING,
-        title="A quota slows a group down to almost nothing",
+        title="A quota severely throttles a group",
         scopes=_GROUP,
         looks=1,
         requests=(*_OFFSETS, "DescribeClientQuotas"),
         subject="group {group}",
         sentence="a quota limits {client} ({host}) of {group} to {limit} ({key}, set for {entity}). {waiting} "
         "records of {partitions} are unread{more}",
-        leads_to="Brokers delay responses to stay within the quota, without an error. The lag grows.",
+        leads_to="Brokers delay responses to enforce the quota, without an error. The lag grows.",
         show="kctl quotas describe --client-id {client}",
-        cure="raise the quota, or remove it: kctl quotas unset {key} {options}",
+        cure="raise the quota, or remove the quota with: kctl quotas unset {key} {options}",
     ),
     FindingKind(
         id="offset-moved-backward",
@@ -197,8 +198,8 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("OffsetFetch", "ListOffsets"),
         subject="group {group}",
-        sentence="{group} moved back from offset {before} to {offset} of {partition} within {seconds}, and reads "
-        "{again} records again. The log starts at {start}{more}",
+        sentence="the committed offset of {group} for {partition} moved back from {before} to {offset} within "
+        "{seconds}. The group rereads {again} records. The log starts at offset {start}{more}",
         leads_to="Records are processed twice. The offsets were reset, or consumers without a valid offset "
         "started at the earliest record (auto.offset.reset=earliest).",
         show="kctl groups describe {group}",
@@ -217,7 +218,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         leads_to="After each restart or rebalance, the group starts according to auto.offset.reset, and skips or "
         "rereads records.",
         show="kctl groups describe {group}",
-        cure="set enable.auto.commit=true, or call commit_sync() after each batch",
+        cure="set enable.auto.commit=true, or commit offsets in the application after each batch",
     ),
     FindingKind(
         id="uncommitted-partition",
@@ -241,7 +242,7 @@ GROUP_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("DescribeGroups", "Metadata"),
         subject="group {group}",
-        sentence="{group} reads topic {topic}, which does not exist or which this principal may not describe",
+        sentence="{group} reads topic {topic}, but the topic does not exist or kctl has no Describe permission on it",
         leads_to="Members wait for the topic and read nothing from it.",
         show="kctl groups members {group}",
         cure="kctl topics create {topic}",

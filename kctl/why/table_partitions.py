@@ -14,10 +14,10 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
-        sentence="{partition} has no leader: {reason}{more}",
+        sentence="{partition} has no leader. {reason}{more}",
         leads_to="The partition cannot be read or written.",
         show="kctl topics describe {topic}",
-        cure="{fix}. Electing a leader that is not in sync would lose records",
+        cure="{fix}. Avoid an unclean leader election, which can lose records",
     ),
     FindingKind(
         id="coordinator-offline",
@@ -27,10 +27,11 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=("Metadata", "DescribeTopicPartitions"),
         subject="topic {topic}",
-        sentence="{partition} has no leader: {reason}{more}",
-        leads_to="{what} have no coordinator, and {fate}.",
+        sentence="{partition} has no leader. {reason}{more}",
+        leads_to="Groups or transactional IDs on this partition have no coordinator. Group members cannot join or "
+        "commit offsets, and transactional producers cannot begin or end transactions.",
         show="kctl topics describe {topic}",
-        cure="{fix}. Electing a leader that is not in sync would lose records",
+        cure="{fix}. Avoid an unclean leader election, which can lose records",
     ),
     FindingKind(
         id="transaction-hanging",
@@ -41,7 +42,7 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
         sentence="a hanging transaction blocks read_committed consumers of {partition} at offset {offset}, with "
-        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{waiting} records after it. Producer {producer} (epoch {epoch}{name}) began the transaction {age} ago, and "
         "{reason}{more}",
         leads_to="read_committed consumers make no progress, and compaction stops before the transaction.",
         show="kctl transactions hanging --topic {topic}",
@@ -56,12 +57,12 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
         sentence="an open transaction blocks read_committed consumers of {partition} at offset {offset}, with "
-        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{waiting} records after it. Producer {producer} (epoch {epoch}{name}) began the transaction {age} ago, and "
         "{reason}{more}",
         leads_to="read_committed consumers make no progress until the transaction ends or times out "
         "(transaction.timeout.ms).",
         show="kctl transactions hanging --topic {topic} --all",
-        cure="check the producer: it does not commit or abort the transaction",
+        cure="check why the producer does not commit or abort the transaction",
     ),
     FindingKind(
         id="transaction-running",
@@ -72,16 +73,16 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("ListOffsets", "DescribeProducers", "ListTransactions", "DescribeTransactions"),
         subject="topic {topic}",
         sentence="an open transaction blocks read_committed consumers of {partition} at offset {offset}, with "
-        "{waiting} records behind it. Producer {producer} (epoch {epoch}{name}) began it {age} ago, and "
+        "{waiting} records after it. Producer {producer} (epoch {epoch}{name}) began the transaction {age} ago, and "
         "{reason}{more}",
-        leads_to="read_committed consumers wait until the producer commits or aborts it.",
+        leads_to="read_committed consumers wait until the producer commits or aborts the transaction.",
         show="kctl transactions hanging --topic {topic} --all",
         cure="wait until the producer ends the transaction, or check the producer",
     ),
     FindingKind(
         id="under-min-isr",
         severity=Severity.ERROR,
-        title="Fewer replicas are in sync than acks=all needs",
+        title="Fewer replicas are in sync than min.insync.replicas requires",
         scopes=_ALL,
         looks=1,
         requests=("Metadata", "DescribeConfigs"),
@@ -95,12 +96,13 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
     FindingKind(
         id="impossible-min-isr",
         severity=Severity.ERROR,
-        title="min.insync.replicas is above the number of replicas",
+        title="min.insync.replicas exceeds the number of replicas",
         scopes=_ALL,
         looks=1,
         requests=("Metadata", "DescribeConfigs"),
         subject="topic {topic}",
-        sentence="{topic} has {replicas} but min.insync.replicas={least} ({source}): acks=all can never succeed",
+        sentence="{topic} has {replicas} but min.insync.replicas={least} ({source}), so producers with acks=all "
+        "always fail",
         leads_to="Producers with acks=all (the default) fail with NOT_ENOUGH_REPLICAS.",
         show="kctl configs show topic {topic}",
         cure="kctl configs set topic {topic} min.insync.replicas={possible}",
@@ -113,9 +115,10 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=1,
         requests=(NEWEST_TIMESTAMPS,),
         subject="topic {topic}",
-        sentence="{partition} has a record with a future timestamp: offset {offset} is dated {date}, {ahead} from "
-        "now{more}",
-        leads_to="Until then, retention.ms does not delete the segment of this record or later segments.",
+        sentence="{partition} has a record with a future timestamp: the record at offset {offset} is dated "
+        "{date}, {ahead} from now{more}",
+        leads_to="Until the future timestamp has passed, retention.ms does not delete the segment of the record or "
+        "later segments.",
         show="kctl consume {topic} -p {number} -o {offset} -n 1",
         cure="{fix}",
     ),
@@ -127,13 +130,13 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         looks=2,
         requests=("Metadata", "ListOffsets", "OffsetForLeaderEpoch"),
         subject="topic {topic}",
-        sentence="{partition} lost {lost} acknowledged records within {seconds}: it ended at offset {before} "
-        "under broker {old} (epoch {epoch}), but broker {leader}, elected {how}, has {end}{more}",
+        sentence="{partition} lost {lost} acknowledged records within {seconds}. The log ended at offset "
+        "{before} on broker {old} (epoch {epoch}). {election}. {end}{more}",
         leads_to="Consumers that have read the lost records skip or repeat other records. Other consumers never "
         "see the lost records.",
         show="kctl topics describe {topic}",
-        cure="send the lost records again; to prevent a recurrence, set unclean.leader.election.enable=false and "
-        "min.insync.replicas to at least 2",
+        cure="send the lost records again. To prevent further loss, set unclean.leader.election.enable=false and "
+        "min.insync.replicas=2 or higher",
     ),
     FindingKind(
         id="unclean-election",
@@ -158,22 +161,22 @@ PARTITION_FINDINGS: tuple[FindingKind, ...] = (
         requests=("DescribeConfigs", "DescribeLogDirs", "ListOffsets", "Fetch"),
         subject="topic {topic}",
         sentence="{partition} is not being compacted (cleanup.policy={policy}): {repeated} of its oldest "
-        "{records} records have a repeated key. They begin at offset {offset} and are more than {age} "
-        "old. {size} on broker {broker} are uncompacted{more}",
-        leads_to="The log keeps growing, and clients that read all of it start ever more slowly.",
+        "{records} records have repeated keys. These records start at offset {offset} and are more than {age} "
+        "old. The log on broker {broker} has {size}{more}",
+        leads_to="The log keeps growing. Clients that read the whole log take longer and longer to start.",
         show="kctl brokers log-dirs {broker} --replicas",
         cure="search the log of broker {broker} for 'uncleanable' and log cleaner errors, and restart the broker",
     ),
     FindingKind(
         id="old-message-format",
         severity=Severity.NOTE,
-        title="A topic has a codec or format that some clients do not support",
+        title="A topic uses a codec or message format that some clients do not support",
         scopes=_TOPICS,
         looks=1,
         requests=("DescribeConfigs",),
         subject="topic {topic}",
         sentence="{topic} has {name}={value}: {reason}",
-        leads_to="Old clients fail with UNSUPPORTED_COMPRESSION_TYPE, or brokers convert each fetch.",
+        leads_to="Old clients fail with UNSUPPORTED_COMPRESSION_TYPE, or brokers convert the records of each fetch.",
         show="kctl configs show topic {topic}",
         cure="kctl configs unset topic {topic} {name}",
     ),

@@ -40,7 +40,7 @@ def date_text(timestamp_ms: int) -> str:
     try:
         at = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError:
-        return f"{timestamp_ms} ms after 1970"
+        return f"{timestamp_ms} ms since 1970-01-01"
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -62,9 +62,14 @@ def worst_of(found: Mapping[TopicPartition, int]) -> tuple[TopicPartition, dict[
     return worst, {"more": more_text(len(found) - 1), **place(worst)}
 
 
+def further(sentence: str) -> str:
+    """Return a sentence to append to another one, or an empty text."""
+    return f". {sentence}" if sentence else ""
+
+
 def more_text(count: int, noun: str = "partition") -> str:
-    """Return `; likewise 3 more partitions`, or an empty text."""
-    return f". Also affected: {counted(count, f'more {noun}')}" if count > 0 else ""
+    """Return `. Also affected: 3 more partitions`, or an empty text."""
+    return further(f"Also affected: {counted(count, f'more {noun}')}" if count > 0 else "")
 
 
 def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
@@ -74,10 +79,11 @@ def named(partitions: Iterable[TopicPartition], most: int = 3) -> str:
 def counts_text(counts: Mapping[TopicPartition, int], most: int = 3) -> str:
     """Return `1,204 on orders-3, 7 on orders-0`, the largest first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    more = (
-        f", and {sum(count for _, count in ordered[most:]):,} on {len(ordered) - most} more" if ordered[most:] else ""
-    )
-    return ", ".join(f"{count:,} on {tp}" for tp, count in ordered[:most]) + more
+    shown = [f"{count:,} on {tp}" for tp, count in ordered[:most]]
+    if ordered[most:]:
+        others = counted(len(ordered) - most, "other partition")
+        shown.append(f"{sum(count for _, count in ordered[most:]):,} on {others}")
+    return ", ".join(shown)
 
 
 def by_partition(values: Mapping[TopicPartition, Value]) -> dict[str, Value]:

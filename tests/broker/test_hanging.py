@@ -172,7 +172,7 @@ def test_why_names_the_hanging_transaction_and_its_abort(unverified: KafkaCluste
     ended = kctl(*words)
     assert ended.code == ExitCode.PARTIAL_FAILURE, ended
     [found] = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert f"{topic}-0 at offset 0, with 1 records behind it" in found["sentence"]
+    assert f"{topic}-0 at offset 0, with 1 records after it" in found["sentence"]
     assert f"Producer {producer_id} " in found["sentence"]
     assert found["cure"] == f"kctl transactions abort {topic}:0 --start-offset 0 --execute"
     assert run(unverified, "abort", f"{topic}:0", "--start-offset", "0", "--execute").code == 0

@@ -83,11 +83,11 @@ def test_group_without_members_and_lost_records(any_kafka: KafkaCluster, topic: 
         consumer.commit_sync({TopicPartition(topic, 0): 2, TopicPartition(topic, 1): 0}, timeout=10)
     _, found = why(any_kafka, "why", "group", group)
     assert found.keys() == {"group-no-members"}
-    assert f"7 unread records: 7 on {topic}-0" in found["group-no-members"]["sentence"]
+    assert f"7 unread records (7 on {topic}-0)" in found["group-no-members"]["sentence"]
     assert kctl("topics", "trim", f"{topic}:0", "--before", "5", "--yes", "-b", any_kafka.bootstrap()).code == 0
     ended, found = why(any_kafka, "why", "group", group)
     assert ended.code == 3
-    assert "its next offset is 2, but the log starts at 5" in found["lost-data"]["sentence"]
+    assert "its next offset is 2, but the log starts at offset 5" in found["lost-data"]["sentence"]
 
 
 @pytest.mark.nightly

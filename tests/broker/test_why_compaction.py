@@ -63,7 +63,7 @@ def test_log_that_the_cleaner_cannot_read_is_found_and_its_twin_is_compacted(sto
     found = story.cluster()["compaction-stalled"]
     assert found.subject == f"topic {damaged}"
     assert found.sentence.startswith(f"{damaged}-0 is not being compacted (cleanup.policy=compact): ")
-    assert "They begin at offset 0 and are more than 1h old. " in found.sentence
+    assert "These records start at offset 0 and are more than 1h old. " in found.sentence
     story.admin.delete_topics([damaged]).raise_first()
     story.until(story.cluster, "compaction-stalled", is_gone=True)
 

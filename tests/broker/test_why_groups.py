@@ -46,10 +46,8 @@ def test_member_that_restarts_all_the_time_is_a_storm(story: KafkaStory, protoco
         restart()
         assert story.group(group, restart, glimpses=1).keys() & {"rebalance-storm"} == set()
         storm = story.group(group, restart, glimpses=STORM_EPOCHS)["rebalance-storm"]
-    began = (
-        f"{group} keeps rebalancing: {'its epoch rose by ' if protocol == 'consumer' else 'it rebalanced at least '}"
-    )
-    assert storm.sentence.startswith(began)
+    change = "epoch rose by" if protocol == "consumer" else "rebalanced at least"
+    assert storm.sentence.startswith(f"{group} keeps rebalancing: the group {change} ")
 
 
 @pytest.mark.parametrize("protocol", [pytest.param("classic", marks=pytest.mark.nightly), "consumer"])
@@ -89,10 +87,10 @@ def test_static_member_that_is_gone_is_removed_by_its_cure(story: KafkaStory, pr
         remove = f"kctl groups remove-members {group} --instance pod-1 --execute"
         if protocol == "classic":  # the coordinator does not know that the process is gone
             assert found.keys() & ids == {"group-stuck"}
-            assert found["group-stuck"].cure.endswith(f". If its process is gone, run: {remove}")
+            assert found["group-stuck"].cure.endswith(f". If the process of this member is gone, run: {remove}")
         else:
             assert found.keys() & ids == {"static-member-gone"}
-            closed = "has closed, and keeps the partition until its session times out"
+            closed = "left the group, but still owns the partition until its session times out"
             assert f"Static member pod-1 (127.0.0.1) {closed}" in found["static-member-gone"].sentence
             assert found["static-member-gone"].cure == remove
         story.cure(remove)
@@ -113,7 +111,7 @@ def test_processes_that_fence_each_others_instance_id_are_found_and_a_restart_is
     assert story.group(group, start).keys() & {"duplicate-instance-id"} == set()
     found = story.group(group, start, glimpses=LOOP_IDS)["duplicate-instance-id"]
     assert re.search(
-        rf"{group}: group.instance.id pod-1 had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes that use it "
+        rf"group.instance.id pod-1 of {group} had {LOOP_IDS + 1} member IDs within [\d.ms]+. Processes with this ID "
         r"\(app on 127.0.0.1\) fence each other, or one process keeps restarting",
         found.sentence,
     )
@@ -129,8 +127,9 @@ def test_group_whose_offsets_are_reset_went_back_and_its_cure_takes_it_ahead(sto
     reset = f"kctl groups reset-offsets {group} --topic {topic}:0 --to-earliest --execute"
     found = story.group(group, lambda: story.cure(reset))["offset-moved-backward"]
     assert re.fullmatch(
-        rf"{group} moved back from offset 9 to 0 of {topic}-0 within [\d.ms]+, and reads 9 records again. "
-        "The log starts at 0",
+        rf"the committed offset of {group} for {topic}-0 moved back from 9 to 0 within [\d.ms]+. The group rereads "
+        "9 records. "
+        "The log starts at offset 0",
         found.sentence,
     )
     story.cure(found.cure)
@@ -184,7 +183,7 @@ def test_member_that_gets_no_partition_and_topic_that_is_deleted(story: KafkaSto
         assert missing is not None
         assert (
             missing.sentence
-            == f"{group} reads topic {topic}, which does not exist or which this principal may not describe"
+            == f"{group} reads topic {topic}, but the topic does not exist or kctl has no Describe permission on it"
         )
         story.cure(missing.cure)
         story.until(lambda: story.group(group), "topic-missing", is_gone=True)
@@ -205,7 +204,7 @@ def test_quota_near_zero_of_a_members_client_id(story: KafkaStory) -> None:
             f"a quota limits {topic} (127.0.0.1) of {group} to 100 bytes/s (consumer_byte_rate, set for client-id "
             f"{topic}). 4 records of 1 partition are unread"
         )
-        story.cure(found.cure.removeprefix("raise the quota, or remove it: "))
+        story.cure(found.cure.removeprefix("raise the quota, or remove the quota with: "))
         story.until(lambda: story.group(group), "group-throttled", is_gone=True)
 
 
@@ -249,8 +248,8 @@ def test_group_that_reads_more_slowly_than_records_arrive(story: KafkaStory) -> 
 
         found = story.group(group, more_and_later)["falling-behind"]
     assert re.fullmatch(
-        rf"{group} falls behind on {topic}: {ARRIVING} records arrived in [\d.ms]+, but it committed 1. 20,002 "
-        "records are unread",
+        rf"{group} is falling behind on {topic}: {ARRIVING} records arrived in [\d.ms]+, but the group "
+        r"read only 1. 20,002 records are unread",
         found.sentence,
     )
 
@@ -269,7 +268,7 @@ def test_record_near_its_retention_and_record_of_the_future(story: KafkaStory) -
     assert "future-timestamps" not in story.topic(topic)
     story.produce(topic, 1, timestamp_ms=now_ms + 400 * 24 * HOUR_MS)
     ahead = story.topic(topic)["future-timestamps"]
-    assert f"{topic}-0 has a record with a future timestamp: offset 1 is dated " in ahead.sentence
+    assert f"{topic}-0 has a record with a future timestamp: the record at offset 1 is dated " in ahead.sentence
     assert ", 1 year from now" in ahead.sentence
     story.admin.delete_topics([topic]).raise_first()
 
@@ -282,7 +281,7 @@ def test_min_isr_above_the_number_of_replicas(story: KafkaStory) -> None:
     found = story.until(lambda: story.topic(topic), "impossible-min-isr")
     assert found is not None
     assert found.sentence == (
-        f"{topic} has 1 replica but min.insync.replicas=2 (set on the topic): acks=all can never succeed"
+        f"{topic} has 1 replica but min.insync.replicas=2 (set on the topic), so producers with acks=all always fail"
     )
     story.cure(found.cure)
     story.until(lambda: story.topic(topic), "impossible-min-isr", is_gone=True)
@@ -311,7 +310,7 @@ def test_producers_that_fence_each_other(story: KafkaStory) -> None:
         work()
         assert "producer-fenced" not in story.cluster(work, glimpses=1)
         found = story.cluster(start, glimpses=LOOP_STARTS)["producer-fenced"]
-    assert f"{topic}-id: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
+    assert f"{topic}-id: producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
 
 def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) -> None:
@@ -324,7 +323,7 @@ def test_quota_of_this_client_is_found_until_it_is_removed(story: KafkaStory) ->
         assert kctl(*quotas).code == 0
         found = throttled.until(lambda: throttled.topic(topic), "quota-throttled")
         assert found is not None
-        assert " throttled this client for " in found.sentence
+        assert " throttled kctl for " in found.sentence
     finally:
         removed = ("quotas", "unset", "request_percentage", "--client-id", client_id, "-b", story.kafka.bootstrap())
         assert kctl(*removed).code == 0

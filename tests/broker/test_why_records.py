@@ -27,12 +27,13 @@ POISONS = {
     "codec": (AVRO_7, "The batch cannot be read: "),
     "schema": (
         AVRO_8,
-        "The record has schema ID 8, and earlier records have schema ID 7. The partition belongs to member app "
+        "The record has schema ID 8, but earlier records have schema ID 7. The partition is assigned to member app "
         "(127.0.0.1)",
     ),
     "size": (
         AVRO_7 + bytes(LARGE_BYTES),
-        "The record has 300 kB, and earlier records have at most 12 B. The partition belongs to member app",
+        "The size of the record is 300 kB, but earlier records have at most 12 B. The partition is assigned to "
+        "member app",
     ),
 }
 """The value of the record, and what is found about it."""
@@ -118,7 +119,7 @@ def test_record_that_stops_a_group_is_found_and_skipped_by_its_cure(story: Kafka
     story.produce(topic, 2, value=AVRO_7)
     with polled(story.member(group, topic), take=take):
         found = story.group(group, more)["poison-record"]
-    assert found.sentence.startswith(f"{group} is stuck at offset 3 of {topic}-0, with 2 records behind it. ")
+    assert found.sentence.startswith(f"{group} is stuck at offset 3 of {topic}-0, with 2 records after it. ")
     assert what in found.sentence
     story.cure(found.cure)
     with polled(story.member(group, topic), take=take):
@@ -138,8 +139,8 @@ def test_transaction_that_stays_open_is_found_until_it_ends(story: KafkaStory) -
         story.ahead_ms = MINUTES_MS
         try:
             found = story.topic(topic)["transaction-open"]
-            assert f"{topic}-0 at offset 0, with 2 records behind it" in found.sentence
-            assert re.search(rf", transactional.id {topic}-id\) began it \d+m", found.sentence)
+            assert f"{topic}-0 at offset 0, with 2 records after it" in found.sentence
+            assert re.search(rf", transactional.id {topic}-id\) began the transaction \d+m", found.sentence)
             producer.abort_transaction(timeout=30)
             story.until(lambda: story.topic(topic), "transaction-open", is_gone=True)
         finally:
@@ -156,8 +157,7 @@ def test_new_partitions_that_no_member_has_are_found_until_one_restarts(story: K
         found = story.until(lambda: story.group(group), "no-assignment")
         assert found is not None
         assert found.sentence == (
-            f"{group} is stable (1 member) but leaves 2 partitions of {topic} unassigned, although members "
-            "subscribe to the topic"
+            f"{group} is stable (1 member) and subscribes to {topic}, but no member owns 2 partitions of the topic"
         )
     with polled(story.member(group, topic)):
         assert story.group(group).keys() & {"no-assignment"} == set()

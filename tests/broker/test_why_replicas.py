@@ -106,8 +106,8 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
         found = story.until(lambda: story.topic(topic), "no-leader")
         assert found is not None
         assert found.sentence == (
-            f"{topic}-0 has no leader: its replicas are on broker 2 (fenced) and broker 3 (not in sync). "
-            "Eligible without data loss: broker 2"
+            f"{topic}-0 has no leader. The replicas are on broker 2 (fenced) and broker 3 (not in sync). "
+            "Replicas that can be elected without data loss: broker 2"
         )
         assert found.cure.startswith("start broker 2, or ")
         set_unclean(story, topic)
@@ -120,11 +120,13 @@ def test_election_of_a_replica_that_lacks_records(story: KafkaStory) -> None:
     found = story.look(Selection((group,), (topic,)), ALL, lose)
     lost = found["records-lost"]
     assert f"{topic}-0 lost 5 acknowledged records within " in lost.sentence
-    assert "it ended at offset 8 under broker 2 (epoch " in lost.sentence
-    assert lost.sentence.endswith(
-        "but broker 3, elected although it was not in sync, has records of this epoch only up to offset 3"
+    assert "The log ended at offset 8 on broker 2 (epoch " in lost.sentence
+    assert re.search(
+        r"\. Broker 3 was elected leader although it was not in sync\. The new leader has records of epoch \d+ "
+        r"only up to offset 3$",
+        lost.sentence,
     )
-    assert "5 records that it read are gone" in found["log-truncated"].sentence
+    assert "5 records that the group read are gone" in found["log-truncated"].sentence
     assert "unclean-election" not in found  # configs are read in the first look
     unclean = story.topic(topic)["unclean-election"]
     assert unclean.sentence.startswith(f"{topic} has unclean.leader.election.enable=true (set on")
@@ -184,10 +186,12 @@ def test_broker_that_no_longer_reads_the_metadata_log(story: KafkaStory, monkeyp
         stale = story.until(look, "stale-metadata")
         assert stale is not None
         assert stale.subject == f"broker {behind}"
-        assert f"for 1 partition: it reports broker {controller} as the leader of {topic}-0 (epoch 0), but " in (
+        assert f"for 1 partition. It reports broker {controller} as the leader of {topic}-0 (epoch 0), but " in (
             stale.sentence
         )
-        assert re.search(rf"but [\d.ms]+ ago broker {controller} was the leader already \(epoch \d\)", stale.sentence)
+        assert re.search(
+            rf"but broker {controller} became the leader at least [\d.ms]+ ago \(epoch \d\)", stale.sentence
+        )
         lag = story.until(look, "quorum-lag")
         assert lag is not None
         assert re.fullmatch(

@@ -8,56 +8,60 @@ from kctl.why.table import rights_of
 _COMMON: dict[str, Value] = {
     "group": "billing", "topic": "orders", "partition": "orders-2", "number": 2, "offset": 40, "next": 41,
     "seconds": "10s", "waiting": 1200, "client": "worker-1", "host": "10.0.0.7",
-    "which": "1 partition with unread records",
-    "instance": "pod-1", "reason": "its coordinator has no open transaction", "where": "orders: 1,200", "arrived": 5000,
-    "read": 800, "changes": "it rebalanced at least 4 times in 6 samples",
+    "which": "1 partition",
+    "instance": "pod-1", "reason": "the coordinator reports no open transaction",
+    "where": "1,200 on orders-2", "arrived": 5000, "read": 800,
+    "changes": "the group rebalanced at least 4 times in 6 samples",
     "members": 3, "partitions": "2 partitions", "idle": 1, "lost": 500,
     "start": 540, "numbers": "2", "end": 35, "age": "6d", "retention": "7d", "longer": 1_209_600_000,
     "limit": "1024 bytes/s", "key": "consumer_byte_rate", "entity": "client-id worker-1",
     "options": "--client-id worker-1", "before": 90, "again": 50, "brokers": "brokers 2 and 3", "producer": "4000",
     "epoch": 7, "name": "", "in_sync": 1, "replicas": 3, "least": 2, "source": "set on the topic", "possible": 1,
     "date": "2031-05-01", "ahead": "1,600d", "old": 1, "leader": 2,
-    "how": "although it was not in sync", "policy": "compact",
+    "election": "Broker 2 was elected leader although it was not in sync", "policy": "compact",
     "records": 10_000, "repeated": 6000, "size": "4.2 GB", "broker": 2, "value": "LogAppendTime",
     "other": 3, "newest": 9, "alive": "broker 1", "silent": 2, "nodes": 3, "names": "controllers 2 and 3",
     "node": 3, "role": "controller", "lag": 900, "off": "42s", "direction": "behind", "free": "12 GB",
     "total": "200 GB", "percent": 6, "path": "/data/kafka", "paused": "800ms",
     "kind": "topic", "follower": "follower.replication.throttled.replicas", "id": "payments-1", "leads": 40,
-    "fair": 20, "what": "had 4 member IDs within 10s", "fate": "", "text": "", "hint": "",
+    "fair": 20, "text": "", "hint": "",
     "fix": "", "stop": "stop the consumers of billing, then: ",
 }  # fmt: skip
 _OF_KIND: dict[str, dict[str, Value]] = {
     "falling-behind": {
-        "hot": ". orders-2 received 4,800 of these records, and has 1,100 unread records",
-        "fix": "spread the keys of orders evenly, or process records faster: "
-        "only one consumer at a time reads orders-2",
+        "hot": ". Partition orders-2 received 4,800 of the new records and has 1,100 unread records",
+        "fix": "distribute the keys of orders evenly, or process records faster. "
+        "Only one consumer of the group can read orders-2",
     },
     "future-timestamps": {
         "fix": "kctl configs set topic orders message.timestamp.after.max.ms=3600000 && "
         "kctl topics trim orders:2 --before 41"
     },
-    "poison-record": {"reason": "The record has 9.4 MB, and earlier records have at most 3.1 kB"},
-    "no-leader": {"reason": "its replicas are on brokers 2 and 3 (not registered)", "fix": "start brokers 2 and 3"},
+    "poison-record": {"reason": "The size of the record is 9.4 MB, but earlier records have at most 3.1 kB"},
+    "no-leader": {"reason": "The replicas are on brokers 2 and 3 (not registered)", "fix": "start brokers 2 and 3"},
     "coordinator-offline": {
         "partition": "__consumer_offsets-7", "topic": "__consumer_offsets",
-        "reason": "its replicas are on brokers 2 and 3 (not registered)", "fix": "start brokers 2 and 3",
-        "what": "Groups on these partitions", "fate": "their members cannot join or commit",
+        "reason": "The replicas are on brokers 2 and 3 (not registered)", "fix": "start brokers 2 and 3",
     },
-    "transaction-hanging": {"reason": "its coordinator has payments-1 in state Empty without this partition"},
-    "transaction-open": {"reason": "its coordinator has it in state Ongoing"},
-    "transaction-running": {"reason": "its coordinator has it in state Ongoing"},
-    "members-idle": {"partitions": 2},
+    "transaction-hanging": {
+        "reason": "the coordinator reports transaction payments-1 in state Empty without this partition"
+    },
+    "transaction-open": {"reason": "the coordinator reports the transaction in state Ongoing"},
+    "transaction-running": {"reason": "the coordinator reports the transaction in state Ongoing"},
     "no-assignment": {"members": "3 members"},
-    "log-truncated": {"where": "its log ends at 35", "lost": 5},
+    "records-lost": {"end": "The new leader has records of epoch 7 only up to offset 35"},
+    "no-quorum": {"nodes": "3 brokers"},
+    "log-truncated": {"where": "the log ends at offset 35", "lost": 5},
     "impossible-min-isr": {"replicas": "1 replica"},
     "old-message-format": {
         "name": "message.format.version", "value": "0.10.2",
-        "reason": "records cannot have headers or transactions, and brokers convert fetches of newer clients",
+        "reason": "records cannot have headers or be part of transactions, and brokers convert records for newer "
+        "clients",
     },
     "broker-unreachable": {
         "name": "2 (kafka-2:9092)", "state": "does not respond",
-        "reason": "no connection was accepted within 10s (--api-timeout 60s)",
-        "hint": "check that the broker runs, and that its advertised address is reachable from this machine",
+        "reason": "the TCP connection was not established within 10s (--api-timeout 60s)",
+        "hint": "check that the broker is running and that this machine can connect to its advertised address",
     },
     "broker-fenced": {"name": "2 (kafka-2:9092)"},
     "stale-metadata": {"name": "2 (kafka-2:9092)", "leader": 1},
@@ -65,7 +69,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     "log-dir-offline": {"reason": "KAFKA_STORAGE_ERROR"},
     "preferred-leader-not-leading": {"leader": "broker 1"},
     "disk-filling": {
-        "more": ". Its largest topic is orders (71 % of the used space)",
+        "more": ". The largest topic is orders (71% of the used space)",
         "fix": "kctl configs set topic orders retention.bytes=10000000000",
     },
     "leader-skew": {"partitions": "60 partitions", "fix": "kctl partitions elect --all"},
@@ -73,23 +77,26 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "where": "topic orders", "what": "leader.replication.throttled.replicas=2:1", "name": "orders",
         "fix": "kctl configs unset topic orders leader.replication.throttled.replicas",
     },
-    "producer-fenced": {"what": "its epoch rose 3 times", "before": 4},
-    "duplicate-instance-id": {"what": "belonged to worker-1 on 10.0.0.7, and 10s later to worker-2 on 10.0.0.8"},
+    "producer-fenced": {"what": "the producer epoch rose 3 times", "before": 4},
+    "duplicate-instance-id": {
+        "what": "group.instance.id pod-1 of billing moved from client worker-1 on 10.0.0.7 to client worker-2 on "
+        "10.0.0.8 within 10s",
+    },
     "quorum-lag": {"age": "40s"},
     "advertised-unusable": {
         "where": "broker 4", "text": "it advertises kafka-4.prod.internal:9092: NXDOMAIN (the name does not exist)",
-        "hint": "set advertised.listeners of the broker to an address that clients reach",
+        "hint": "set advertised.listeners of the broker to an address that clients can connect to",
     },
     "advertised-loopback": {
         "where": "broker 1", "text": "it advertises localhost:9092, which is this machine",
-        "hint": "set advertised.listeners of the broker to an address that clients reach",
+        "hint": "set advertised.listeners of the broker to an address that clients can connect to",
     },
     "misrouted": {
         "where": "kafka-2:9092", "text": "broker 3 responds at the address of broker 2",
         "hint": "check the port mapping or proxy of kafka-2:9092",
     },
     "two-clusters": {
-        "where": "kafka-2:9092", "text": "its cluster id is B, and the cluster id of the others is A",
+        "where": "kafka-2:9092", "text": "its cluster ID is B, but the other servers have cluster ID A",
         "hint": "remove the servers of the other cluster from --bootstrap",
     },
     "certificate-expired": {
@@ -114,7 +121,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
         "hint": "set ssl.keystore.location",
     },
     "authentication-failed": {
-        "where": "kafka-1:9093", "text": "SCRAM-SHA-256 login of ann refused: invalid credentials",
+        "where": "kafka-1:9093", "text": "SCRAM-SHA-256 login of ann rejected: invalid credentials",
         "hint": "check user name, password, and mechanism",
     },
     "other-protocol": {

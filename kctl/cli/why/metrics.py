@@ -20,20 +20,24 @@ class State(NamedTuple):
 def metrics_text(state: State) -> str:
     metrics = list(_metrics(state))
     dropped = sum(max(0, len(metric.series) - MOST_SERIES) for metric in metrics)
-    metrics.append(Metric("kctl_why_dropped_series", "Number of series that were omitted.", [({}, dropped)]))
+    metrics.append(
+        Metric(
+            "kctl_why_dropped_series", "Number of series omitted because a metric has too many series.", [({}, dropped)]
+        )
+    )
     return exposition(metrics)
 
 
 def _metrics(state: State) -> Iterator[Metric]:
     looks, diagnosis = state.looks, state.diagnosis
     is_up = looks is not None and not state.error
-    yield Metric("kctl_why_up", "1 if the last check succeeded.", [({}, is_up)])
+    yield Metric("kctl_why_up", "1 if the last check succeeded, otherwise 0.", [({}, is_up)])
     if looks is None or diagnosis is None:
         return
     yield Metric("kctl_why_look_timestamp_seconds", "Start time of the last check.", [({}, looks.now.wall_ms / 1000)])
     yield Metric("kctl_why_look_duration_seconds", "Duration of the last check.", [({}, state.took_ms / 1000)])
-    yield Metric("kctl_why_requests", "Requests sent by the last check.", [({}, looks.now.requests)])
-    yield Metric("kctl_why_complete", "1 if everything was checked.", [({}, not diagnosis.unchecked)])
+    yield Metric("kctl_why_requests", "Number of requests sent by the last check.", [({}, looks.now.requests)])
+    yield Metric("kctl_why_complete", "1 if the last check was complete, otherwise 0.", [({}, not diagnosis.unchecked)])
     counts: dict[tuple[str, str, str], int] = {}
     for each in diagnosis.findings:
         key = (each.id, each.severity.value, each.subject)
@@ -46,7 +50,7 @@ def _metrics(state: State) -> Iterator[Metric]:
     yield Metric("kctl_group_lag_seconds", "Age of the next unread record of a group.", list(_ages(looks)))
     yield Metric("kctl_probe_phase_seconds", "Duration of each phase of a connection.", list(_phases(looks)))
     ready = [({"address": str(each.target)}, float(each.is_ready)) for each in looks.now.probed.reports]
-    yield Metric("kctl_probe_ready", "1 if the address is usable.", [*ready])
+    yield Metric("kctl_probe_ready", "1 if kctl can use the address, otherwise 0.", [*ready])
 
 
 def _lags(looks: Looks) -> Iterator[tuple[Labels, float]]:

@@ -62,10 +62,11 @@ def why_options(
         ),
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="ID", help="Finding to check for. Repeatable [default: all].")
+        list[str] | None,
+        typer.Option("--only", metavar="ID", help="ID of a finding to check for. Repeatable [default: all]."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar="ID", help="Finding to ignore. Repeatable.")
+        list[str] | None, typer.Option("--ignore", metavar="ID", help="ID of a finding to ignore. Repeatable.")
     ] = None,
     severity: Annotated[
         str,
@@ -83,7 +84,7 @@ def why_options(
             min=1,
             max=100_000,
             metavar="N",
-            help="Maximum number of requests in total [default: 200, or 50 for each broker if that is more].",
+            help="Maximum total number of requests [default: 50 for each broker, at least 200].",
         ),
     ] = None,
     serve: Annotated[
@@ -134,6 +135,10 @@ def _ids(given: list[str] | None, flag: str) -> frozenset[str]:
     for name in names:
         if name not in FINDINGS:
             near = get_close_matches(name[:80], FINDINGS, n=1)
-            hint = f": did you mean {near[0]}?" if near else ". List all findings with kctl explain --list."
-            raise click.BadParameter(f"unknown finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
+            text = (
+                f"unknown finding {name[:80]!r}: did you mean {near[0]}?"
+                if near
+                else f"unknown finding {name[:80]!r}. List all findings with kctl explain --list."
+            )
+            raise click.BadParameter(text, param_hint=f"'{flag}'")
     return frozenset(names)

@@ -53,7 +53,7 @@ def show_all(common: Common, groups: Sequence[str] | None, topics: Sequence[str]
         selection = Selection(groups or (), topics or (), has_brokers=True)
     else:
         selection = Selection(groups=None, topics=None, has_brokers=True)
-    return _show(common, Aim("the cluster, its topics and groups", selection, tuple(Scope)), options)
+    return _show(common, Aim("the cluster, its topics, and its groups", selection, tuple(Scope)), options)
 
 
 def _group_aim(name: str) -> Aim:
@@ -78,7 +78,7 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic {name!r} found that this principal may describe",
+        f"no group or topic {name!r} found, or kctl has no Describe permission on it",
         "list names with: kctl groups list, or kctl topics list" if near is None else f"did you mean {near}?",
     )
 
@@ -131,8 +131,7 @@ def _find_and_show(common: Common, find: Callable[[Admin, Timer], Aim], options:
     if selection.groups is None:
         seen["groups"] = looks.now.groups
     if seen and not any(seen.values()) and not any(gap.request == "Metadata" for gap in looks.now.gaps):
-        what = " and ".join(f"0 {name}" for name in seen)
-        text = f"{principal_text(admin.config)} sees {what}, so they were not checked"
+        text = f"no {' or '.join(seen)} found that {principal_text(admin.config)} can describe"
         common.say(f"{common.environment.program}: {text}")
         return code or ExitCode.PARTIAL_FAILURE
     return code

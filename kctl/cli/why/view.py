@@ -180,9 +180,11 @@ def _summary(subject: str, diagnosis: Diagnosis, requests: int) -> str:
     if diagnosis.findings:
         return f"{counted(len(diagnosis.findings), 'finding')} for {subject} ({cost})"
     if not diagnosis.checked:
-        return f"cannot check {subject}: no check received all responses ({cost})"
-    incomplete = ", but some checks are incomplete" if diagnosis.unchecked else ""
-    return f"no problems found in {subject}{incomplete} ({counted(len(diagnosis.checked), 'check')}, {cost})"
+        return f"cannot check {subject}: responses are missing for all checks ({cost})"
+    cost = f"{counted(len(diagnosis.checked), 'check')}, {cost}"
+    if diagnosis.unchecked:
+        return f"no problems found in {subject}, but some checks are incomplete ({cost})"
+    return f"no problems found in {subject} ({cost})"
 
 
 def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | None) -> Iterator[str]:
@@ -198,7 +200,7 @@ def _list_of_ids(by_id: Mapping[str, list[Finding]], width: int, paint: Paint | 
             lines[0] = lines[0].replace(severity.upper(), paint("level", severity, severity.upper()), 1)
         yield from lines
     if len(by_id) > MOST_IDS:
-        yield f"  and {counted(len(by_id) - MOST_IDS, 'more kind')}"
+        yield f"  and {counted(len(by_id) - MOST_IDS, 'more finding ID')}"
 
 
 def _listed_within(subjects: Sequence[str], room: int) -> str:
@@ -239,18 +241,20 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     by_reason: dict[str, list[Unchecked]] = {}
     for unchecked in diagnosis.unchecked:
         gap = unchecked.gap
-        reason = gap.reason if gap.right is None or gap.error is None else f"permission {gap.right} is missing"
+        reason = gap.reason if gap.right is None or gap.error is None else f"missing permission: {gap.right}"
         by_reason.setdefault(reason, []).append(unchecked)
     named: dict[str, None] = {}
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
         ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
         named.update(dict.fromkeys(ids))
-        what = f"not fully checked: {listed(ids, MOST_LISTED)}. No result: " if ids else "no result: "
-        requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
-        yield f"{what}{listed(requests, MOST_LISTED)}: {reason}"
+        requests = listed(dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several), MOST_LISTED)
+        if ids:
+            yield f"incomplete checks: {listed(ids, MOST_LISTED)}. No result from {requests}: {reason}"
+        else:
+            yield f"no result from {requests}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])
     if more_requests:
-        yield f"not checked: {counted(more_requests, 'more request')} without a response"
+        yield f"no result from {counted(more_requests, 'more request')}"
 
 
 def _wrapped(text: str, width: int, first: str = "", further: str | None = None) -> list[str]:

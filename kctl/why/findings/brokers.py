@@ -29,7 +29,7 @@ from kctl.why.look import (
     set_configs,
 )
 from kctl.why.table import FINDINGS
-from kctl.why.wording import age_text, by_partition, place
+from kctl.why.wording import age_text, by_partition, further, place
 
 CLOCK_MS = 30_000
 """Minimum clock difference to report, in ms, because both times are not measured at the same moment."""
@@ -39,7 +39,7 @@ PAUSE_MS = 100
 SKEW_FACTOR = 2
 _REFUSALS = (TlsError, TlsNotAnswered, AuthenticationError, SaslRequired, WrongPeerError)
 """Errors of brokers that respond but cannot be used by this client."""
-_UNREACHED = "check that the broker runs, and that its advertised address is reachable from this machine"
+_UNREACHED = "check that the broker is running and that this machine can connect to its advertised address"
 MOST_PERCENT = 50
 """Minimum share of a topic that takes most of a disk."""
 _RETAIN = "kctl configs set topic {topic} retention.bytes={bytes}"
@@ -79,7 +79,9 @@ def _unreachable(look: Look) -> Iterator[Finding]:
                 "state": "cannot be used" if is_refused else "does not respond",
                 "reason": silence.reason,
                 "hint": (is_refused and getattr(silence.error, "hint", "")) or _UNREACHED,
-                "load": f". It leads {leaders[node_id]} of the {partitions} checked" if leaders else "",
+                "load": further(
+                    f"The broker leads {leaders[node_id]} of the {partitions} that kctl checked" if leaders else ""
+                ),
             },
             [Evidence("Metadata", f"broker {node_id}", _silence(silence))],
         )
@@ -106,7 +108,11 @@ def _missing(look: Look) -> Iterator[Finding]:
             {
                 "broker": node.node_id,
                 "name": names[node.node_id],
-                "load": f". It has replicas of {counted(len(fenced_replicas), 'partition')}" if fenced_replicas else "",
+                "load": further(
+                    f"The broker has replicas of {counted(len(fenced_replicas), 'partition')}"
+                    if fenced_replicas
+                    else ""
+                ),
             },
             [Evidence("DescribeCluster", "fenced brokers", {"brokers": fenced})],
         )
@@ -292,7 +298,7 @@ def _filling(looks: Looks, node_id: int, found: LogDir) -> Finding:
     used = max(1, found.total_bytes - found.usable_bytes, sum(found.replica_bytes.values()))
     share = sum(sizes) * 100 // used
     bound = None if largest is None or share < MOST_PERCENT else _retention(looks.now, largest, sizes)
-    more = f". Its largest topic is {largest} ({share} % of the used space)"
+    more = further(f"The largest topic is {largest} ({share}% of the used space)")
     return FINDINGS["disk-filling"].found(
         {
             "broker": node_id,
@@ -346,7 +352,9 @@ def _rate_text(looks: Looks, node_id: int, path: str, usable_bytes: int) -> str:
         return ""
     per_hour = (before - usable_bytes) * 3_600_000 // looks.apart_ms
     left_ms = usable_bytes * looks.apart_ms // (before - usable_bytes)
-    return f", which fills by {size_text(per_hour)} per hour and will be full in about {age_text(left_ms)}"
+    return further(
+        f"The disk fills at a rate of {size_text(per_hour)} per hour and will be full in about {age_text(left_ms)}"
+    )
 
 
 def _leaders(look: Look) -> Iterator[Finding]:

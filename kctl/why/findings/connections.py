@@ -20,7 +20,7 @@ NOT_PROBED = {
     "broker-fenced": "DescribeCluster shows fenced brokers",
     "broker-missing": "Metadata shows the replicas of brokers that are not registered",
     "under-replicated": "Metadata shows replicas that are not in sync",
-    "no-coordinator": "the probe looks for no coordinator: requests about groups find it",
+    "no-coordinator": "kctl why finds coordinators by requests for groups",
     "idle-dropped": "the probe does not wait for idle connections",
     "idle-closed": "the probe does not wait for idle connections",
 }
@@ -37,7 +37,7 @@ _BY_ERROR = {
 """Findings by the error of an attempt, because the fix depends on the error."""
 _LOOPBACK = ("127.", "[::1]:")
 """Addresses of localhost: servers often listen on only one of them, and clients fall back without delay."""
-NO_HINT = "check this listener of the broker, and the broker log"
+NO_HINT = "check the listener and the log of the broker"
 
 
 def connections(looks: Looks) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from kctl.client.wording import counted
 from kctl.why.finding import Evidence, Finding
 from kctl.why.look import STABLE, GroupLook, Looks, is_settled
 from kctl.why.table import FINDINGS
-from kctl.why.wording import MOST_EVIDENCE, member_name, member_values, named
+from kctl.why.wording import MOST_EVIDENCE, further, member_name, member_values, named
 
 STORM_EPOCHS = 3
 """Number of membership changes between two looks that a restart does not explain."""
@@ -39,13 +39,13 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
     rebalances = sum(_ids(old) != _ids(new) or _begins(old, new) for old, new in steps)
     changes = ""
     if before.epoch is not None and now.epoch is not None and now.epoch - before.epoch >= STORM_EPOCHS:
-        changes = f"its epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
+        changes = f"the group epoch rose by {now.epoch - before.epoch}, from {before.epoch} to {now.epoch}"
     elif rebalances >= STORM_EPOCHS:
-        changes = f"it rebalanced at least {rebalances} times in {len(history)} samples"
+        changes = f"the group rebalanced at least {rebalances} times in {len(history)} samples"
     elif len({member.member_id for member in replaced}) >= max(2, len(now.members) / 2):
         changes = f"{len(replaced)} of {counted(len(now.members), 'member')} rejoined with new member IDs"
     elif _is_unsettled(before) and _is_unsettled(now) and 2 * unsettled > len(history):
-        changes = f"it was {before.state} and is {now.state}"
+        changes = f"most samples show a rebalance (first state {before.state}, last state {now.state})"
     if not changes:
         return
     named_members = {f"{member_name(each)} ({each.host})": each for each in replaced[:MOST_EVIDENCE]}
@@ -55,16 +55,16 @@ def _storm(looks: Looks, group_id: str) -> Iterator[Finding]:
             "group": group_id,
             "changes": changes,
             "seconds": looks.apart,
-            "who": f". New member IDs: {', '.join(names)}" if names else "",
+            "who": further(f"Members with new IDs: {', '.join(names)}" if names else ""),
             "cause": _cause(steps, is_waiting=2 * unsettled > len(history)),
         },
         [
             Evidence("DescribeGroups", "first sample", {"state": before.state, "epoch": before.epoch}),
             *(
-                Evidence("DescribeGroups", "between", {"state": each.state, "members": len(each.members)})
+                Evidence("DescribeGroups", "intermediate sample", {"state": each.state, "members": len(each.members)})
                 for each in history[1:-1]
             ),
-            Evidence("DescribeGroups", "second sample", {"state": now.state, "epoch": now.epoch}),
+            Evidence("DescribeGroups", "last sample", {"state": now.state, "epoch": now.epoch}),
             *(Evidence("DescribeGroups", "new member", member_values(named_members[name])) for name in names),
         ],
     )
@@ -89,17 +89,17 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
     left = sum(len(_replaced(old.members, new.members)) for old, new in steps)
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
-        return (
-            ". Processes restart without leaving the group, so old member IDs remain until session.timeout.ms (killed "
-            "or crashed)"
+        return further(
+            "Processes probably crashed or were killed, and then restarted. Their old member IDs remain in the group "
+            "until session.timeout.ms expires"
         )
     if left:
-        return (
-            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
-            "between two calls of poll()"
+        return further(
+            "Members leave and rejoin with new IDs because processes restart or exceed max.poll.interval.ms between "
+            "calls to poll()"
         )
     if is_waiting:
-        return ". The group waits for members that do not rejoin, up to their max.poll.interval.ms"
+        return further("The group waits up to max.poll.interval.ms for members that do not rejoin")
     return ""
 
 
@@ -138,9 +138,9 @@ def _duplicate_instance(looks: Looks, group_id: str) -> Iterator[Finding]:
     Coordinators assign a new member ID at each start, but keep the first client ID and host.
     """
     for instance, members in _by_instance(looks.history(group_id)).items():
-        what = _instance_trouble(members, looks.apart)
+        what = _instance_trouble(f"group.instance.id {instance} of {group_id}", members, looks.apart)
         if what:
-            places = ["first sample", *["between"] * (len(members) - 2), "last"]
+            places = ["first sample", *["intermediate sample"] * (len(members) - 2), "last sample"]
             yield FINDINGS["duplicate-instance-id"].found(
                 {"group": group_id, "instance": instance, "what": what},
                 [
@@ -161,17 +161,17 @@ def _by_instance(history: Sequence[GroupDescription]) -> dict[str, list[MemberDe
     return seen
 
 
-def _instance_trouble(members: Sequence[MemberDescription], apart: str) -> str:
+def _instance_trouble(name: str, members: Sequence[MemberDescription], apart: str) -> str:
     old, member = members[0], members[-1]
     if (old.client_id, old.host) != (member.client_id, member.host):
         now = f"{member.client_id} on {member.host}"
-        return f"belonged to {old.client_id} on {old.host}, and {apart} later to {now}"
+        return f"{name} moved from client {old.client_id} on {old.host} to client {now} within {apart}"
     ids = len({each.member_id for each in members})
     if ids < LOOP_IDS:
         return ""
     return (
-        f"had {ids} member IDs within {apart}. Processes that use it ({member.client_id} on {member.host}) fence "
-        "each other, or one process keeps restarting"
+        f"{name} had {ids} member IDs within {apart}. Processes with this ID ({member.client_id} on {member.host}) "
+        "fence each other, or one process keeps restarting"
     )
 
 

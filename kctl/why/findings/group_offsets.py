@@ -67,7 +67,7 @@ def _lost(looks: Looks, group_id: str, group: GroupLook, committed: Offsets) -> 
             },
             [
                 Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in lost})),
-                Evidence("ListOffsets", "log starts", by_partition({tp: starts[tp].offset for tp in lost})),
+                Evidence("ListOffsets", "log start offsets", by_partition({tp: starts[tp].offset for tp in lost})),
             ],
         )
 
@@ -89,11 +89,11 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
             cut[tp] = committed.offset - ends[tp]
     if cut:
         worst, of_worst = worst_of(cut)
-        where = f"its log ends at {ends[worst]:,}"
+        where = f"the log ends at offset {ends[worst]:,}"
         read_in: dict[str, Value] = {}
         if worst in epochs:
             read_in = {f"leader epoch of {worst}": epochs[worst]}
-            where = f"its leader epoch {epochs[worst]} ends at {ends[worst]:,} in the log"
+            where = f"leader epoch {epochs[worst]} ends at offset {ends[worst]:,} in the log"
         committed_at = {tp: each.offset for tp, each in group.committed.items() if each is not None and tp in cut}
         yield FINDINGS["log-truncated"].found(
             {
@@ -110,7 +110,7 @@ def _truncated(looks: Looks, group_id: str, group: GroupLook) -> Iterator[Findin
                 Evidence("OffsetFetch", f"group {group_id}", by_partition(committed_at) | read_in),
                 Evidence(
                     "OffsetForLeaderEpoch" if worst in epochs else "ListOffsets",
-                    "ends of leader epochs" if worst in epochs else "log ends",
+                    "end offsets of leader epochs" if worst in epochs else "log end offsets",
                     by_partition({tp: ends[tp] for tp in cut}),
                 ),
             ],
@@ -147,7 +147,7 @@ def _will_lose(looks: Looks, group_id: str, group: GroupLook, committed: Offsets
                 Evidence("OffsetFetch", f"group {group_id}", by_partition({tp: committed[tp] for tp in late})),
                 Evidence(
                     "ListOffsets",
-                    f"first offset of a record younger than {age_text(age_ms)}",
+                    f"first offset of records younger than {age_text(age_ms)}",
                     by_partition({tp: looks.now.expiring[tp].until_offset for tp in late}),
                 ),
                 Evidence("DescribeConfigs", f"topic {worst.topic}", {"retention.ms": late[worst]}),
@@ -190,7 +190,9 @@ def _went_back(looks: Looks, group_id: str) -> Iterator[Finding]:
             [
                 Evidence("OffsetFetch", "first sample", by_partition({tp: was for tp, (was, _) in found.items()})),
                 Evidence("OffsetFetch", "second sample", by_partition({tp: now for tp, (_, now) in found.items()})),
-                Evidence("ListOffsets", "log starts", by_partition({tp: looks.now.starts[tp].offset for tp in found})),
+                Evidence(
+                    "ListOffsets", "log start offsets", by_partition({tp: looks.now.starts[tp].offset for tp in found})
+                ),
             ],
         )
 

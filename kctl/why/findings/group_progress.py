@@ -17,6 +17,7 @@ from kctl.why.wording import (
     by_partition,
     counts_text,
     each_of,
+    further,
     member_name,
     member_values,
     more_text,
@@ -81,8 +82,9 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
         if poison is not None:
             yield poison
             continue
-        which = f"{counted(len(partitions), 'partition')} with unread records"
-        elsewhere = ". Other members are not stuck" if len(by_member) < len(group.description.members) else ""
+        elsewhere = further(f"The member made progress on {counted(len(moved), 'other partition')}" if moved else "")
+        if len(by_member) < len(group.description.members):
+            elsewhere += further("Other members of the group are not stuck")
         kind = FINDINGS["static-member-gone" if has_left_for_now(member) else "group-stuck"]
         offset = group.committed[worst]
         assert offset is not None
@@ -95,7 +97,8 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                 "client": member_name(member),
                 "instance": member.group_instance_id or "",
                 "host": member.host or "an unknown host",
-                "which": f"{which}{f', but progresses on {len(moved)} more' if moved else ''}{elsewhere}",
+                "which": counted(len(partitions), "partition"),
+                "elsewhere": elsewhere,
                 "ghost": _ghost_text(group_id, member),
                 "skip": _skip_text(looks, group_id, partitions) if moved else "",
                 **place(worst),
@@ -106,7 +109,7 @@ def _stuck(looks: Looks, group_id: str) -> Iterator[Finding]:
                     f"group {group_id}",
                     {"state": group.description.state, **member_values(member)},
                 ),
-                Evidence("OffsetFetch", "committed in both samples", by_partition(_offsets(group, partitions))),
+                Evidence("OffsetFetch", "committed offsets in both samples", by_partition(_offsets(group, partitions))),
                 Evidence(
                     "ListOffsets",
                     "records that arrived between the samples",
@@ -160,7 +163,7 @@ def _poison(
         },
         [
             Evidence("DescribeGroups", f"group {group_id}", member_values(member)),
-            Evidence("OffsetFetch", "committed in both samples", by_partition(_offsets(group, [worst]))),
+            Evidence("OffsetFetch", "committed offsets in both samples", by_partition(_offsets(group, [worst]))),
             Evidence("Fetch", f"{worst} at offset {committed.offset}", read),
         ],
     )
@@ -184,7 +187,7 @@ def _ghost_text(group_id: str, member: MemberDescription) -> str:
     if member.group_instance_id is None:
         return ""
     fix = fill_command(REMOVE, {"group": group_id, "instance": member.group_instance_id})
-    return f". If its process is gone, run: {fix}"
+    return further(f"If the process of this member is gone, run: {fix}")
 
 
 def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]) -> str:
@@ -192,20 +195,26 @@ def _skip_text(looks: Looks, group_id: str, partitions: Sequence[TopicPartition]
     shown = " && ".join(fill_command(SHOW, each) for each in fields)
     skipped = " && ".join(fill_command(SKIP, each) for each in fields)
     stop = stop_text(looks.now.groups[group_id])
-    return f". If one record fails, show it with: {shown}. To skip it, {stop or 'run: '}{skipped}"
+    return further(
+        f"If the member fails at one record, show the record with: {shown}. To skip the record, "
+        f"{stop or 'run: '}{skipped}"
+    )
 
 
 def _difference(shape: RecordShape, earlier: tuple[RecordShape, ...]) -> str:
     largest = max(each.size_bytes for each in earlier)
     if shape.size_bytes >= LARGE_BYTES and shape.size_bytes >= largest * LARGE_FACTOR:
-        return f"The record has {size_text(shape.size_bytes)}, and earlier records have at most {size_text(largest)}"
+        return (
+            f"The size of the record is {size_text(shape.size_bytes)}, but earlier records have at most "
+            f"{size_text(largest)}"
+        )
     if shape.is_null and not any(each.is_null for each in earlier):
-        return "The record is a tombstone (no value), and earlier records have values"
+        return "The record is a tombstone (no value), but earlier records have values"
     schemas = {each.schema_id for each in earlier}
     if shape.schema_id not in schemas and not shape.is_null:
         before = ", ".join("no schema ID" if each is None else f"schema ID {each}" for each in sorted(schemas, key=str))
         after = "no schema ID" if shape.schema_id is None else f"schema ID {shape.schema_id}"
-        return f"The record has {after}, and earlier records have {before}"
+        return f"The record has {after}, but earlier records have {before}"
     return ""
 
 
@@ -253,7 +262,9 @@ def _falling_behind(looks: Looks, group_id: str) -> Iterator[Finding]:
                     Evidence("OffsetFetch", f"group {group_id} in both samples", {"committed": read}),
                     Evidence("ListOffsets", f"topic {topic}", {"arrived": arrived, "lag": waiting}),
                     Evidence(
-                        "ListOffsets", "arrived by partition", _most_of({tp: looks.arrived(tp) for tp in partitions})
+                        "ListOffsets",
+                        "arrived records by partition",
+                        _most_of({tp: looks.arrived(tp) for tp in partitions}),
                     ),
                     Evidence(
                         "ListOffsets", "lag by partition", _most_of({tp: looks.lag(now, tp) for tp in partitions})
@@ -282,16 +293,19 @@ def _fix_of_slow(
     tp = _hot_partition(looks, partitions)
     if tp is not None:
         hot = (
-            f". {tp} received {looks.arrived(tp):,} of these records, and has {looks.lag(group, tp) or 0:,} unread "
-            "records"
+            f"Partition {tp} received {looks.arrived(tp):,} of the new records and has {looks.lag(group, tp) or 0:,} "
+            "unread records"
         )
-        fix = f"spread the keys of {topic} evenly, or process records faster: only one consumer at a time reads {tp}"
-        return {"hot": hot, "fix": fix}
+        fix = (
+            f"distribute the keys of {topic} evenly, or process records faster. Only one consumer of the group can "
+            f"read {tp}"
+        )
+        return {"hot": further(hot), "fix": fix}
     spare = len(partitions) - consumers
     if spare > 0:
-        fix = f"start up to {counted(spare, 'more consumer')}, or process records faster"
+        fix = f"start at most {counted(spare, 'more consumer')}, or process records faster"
     else:
-        fix = "process records faster, or add partitions and consumers: all partitions have a consumer already"
+        fix = "process records faster, or add partitions and consumers. All partitions already have a consumer"
     return {"hot": "", "fix": fix}
 
 

@@ -16,7 +16,7 @@ from kctl.why.wording import by_partition, member_values, more_text
 
 LEAST = {"consumer_byte_rate": 10_240, "request_percentage": 1}
 """Quotas below which a consumer mostly waits, in bytes per second or percent of a thread."""
-_UNITS = {"consumer_byte_rate": "bytes/s", "request_percentage": "% of a request thread"}
+_LIMITS = {"consumer_byte_rate": "{:g} bytes/s", "request_percentage": "{:g}% of a request thread"}
 
 
 def group_quotas(looks: Looks) -> Iterator[Finding]:
@@ -36,7 +36,7 @@ def group_quotas(looks: Looks) -> Iterator[Finding]:
                     "client": client_id,
                     "host": members[0].host,
                     "key": key,
-                    "limit": f"{quota.value:g} {_UNITS[key]}",
+                    "limit": _LIMITS[key].format(quota.value),
                     "entity": str(quota.source),
                     "waiting": sum(lags.values()),
                     "partitions": counted(len(lags), "partition"),

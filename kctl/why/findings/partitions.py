@@ -20,26 +20,20 @@ _LIMIT = "kctl configs set topic {topic} message.timestamp.after.max.ms=3600000"
 _OLD = {
     "message.format.version": (
         ("0.8", "0.9", "0.10"),
-        "records cannot have headers or transactions, and brokers convert fetches of newer clients",
+        "records cannot have headers or be part of transactions, and brokers convert records for newer clients",
     ),
     "compression.type": (("zstd",), "clients older than Kafka 2.1 cannot read zstd"),
 }
 """Dict from config to values, or prefixes of values, that exclude some clients, with the reason."""
 _ABSENT = {
     "not registered": "start {brokers}",
-    "fenced": "start {brokers}, or restore the network to the controllers",
-    "offline disk": "find the offline directory of {brokers} with kctl brokers log-dirs, repair its disk, and "
+    "fenced": "start {brokers}, or restore the network between {brokers} and the controllers",
+    "offline disk": "find the offline log directory of {brokers} with kctl brokers log-dirs, repair the disk, and "
     "restart {brokers}",
 }
 """States in which a replica cannot lead, with the fix."""
-_CONTROLLER = "search the log of the active controller for the election (kctl cluster quorum)"
-_COORDINATED = {
-    "__consumer_offsets": ("Groups on these partitions", "their members cannot join or commit"),
-    "__transaction_state": (
-        "Transactional IDs on these partitions",
-        "their producers cannot begin or end transactions",
-    ),
-}
+_CONTROLLER = "find the active controller with kctl cluster quorum, and search its log for election errors"
+_COORDINATED = ("__consumer_offsets", "__transaction_state")
 
 
 def partitions(looks: Looks) -> Iterator[Finding]:
@@ -68,7 +62,8 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
     for lost in by_topic.values():
         worst = max(lost, key=lambda tp: lost[tp][0] - lost[tp][1])
         info, (had, has) = led[worst], lost[worst]
-        is_unclean = leaders[worst].leader_id not in info.isr
+        new = leaders[worst].leader_id
+        is_unclean = new not in info.isr
         yield FINDINGS["records-lost"].found(
             {
                 "lost": had - has,
@@ -76,9 +71,12 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
                 "epoch": info.leader_epoch,
                 "old": info.leader_id,
                 "before": f"{had:,}",
-                "leader": leaders[worst].leader_id,
-                "how": "although it was not in sync" if is_unclean else "from the in-sync replicas",
-                "end": f"records of this epoch only up to offset {has:,}" if has else "no records of this epoch",
+                "election": f"Broker {new} was elected leader although it was not in sync"
+                if is_unclean
+                else f"Broker {new} was elected leader from the in-sync replicas",
+                "end": f"The new leader has records of epoch {info.leader_epoch} only up to offset {has:,}"
+                if has
+                else f"The new leader has no records of epoch {info.leader_epoch}",
                 "more": more_text(len(lost) - 1),
                 **place(worst),
             },
@@ -88,10 +86,12 @@ def _records_lost(looks: Looks) -> Iterator[Finding]:
                     f"{worst} in the first sample",
                     {"leader": info.leader_id, "leader_epoch": info.leader_epoch, "isr": _ids(info.isr)},
                 ),
-                Evidence("ListOffsets", "log ends in the first sample", by_partition({tp: lost[tp][0] for tp in lost})),
+                Evidence(
+                    "ListOffsets", "log end offsets in the first sample", by_partition({tp: lost[tp][0] for tp in lost})
+                ),
                 Evidence(
                     "OffsetForLeaderEpoch",
-                    f"end of epoch {info.leader_epoch} in the log of broker {leaders[worst].leader_id}",
+                    f"end of epoch {info.leader_epoch} in the log of broker {new}",
                     by_partition({tp: lost[tp][1] for tp in lost}),
                 ),
             ],
@@ -127,7 +127,7 @@ def _not_compacted(look: Look) -> Iterator[Finding]:
                 ),
                 Evidence(
                     "DescribeLogDirs",
-                    f"bytes on the leaders, {worst} on broker {known[worst].leader_id}",
+                    f"log sizes in bytes on the leaders (leader of {worst}: broker {known[worst].leader_id})",
                     by_partition({tp: look.old_keys[tp].size_bytes for tp in found}),
                 ),
             ],
@@ -143,11 +143,8 @@ def _no_leader(look: Look, without: list[PartitionInfo] | None) -> Iterator[Find
     seen: dict[str, Value] = {"leader": info.leader_id, "replicas": _ids(info.replicas), "isr": _ids(info.isr)}
     if info.offline_replicas:
         seen["offline_replicas"] = _ids(info.offline_replicas)
-    what, fate = _COORDINATED.get(tp.topic, ("", ""))
     yield FINDINGS["coordinator-offline" if tp.topic in _COORDINATED else "no-leader"].found(
         {
-            "what": what,
-            "fate": fate,
             "reason": reason,
             "fix": fix,
             "more": more_text(len(without) - 1),
@@ -161,19 +158,21 @@ def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
     states = _replica_states(look, info)
     *first, last = [f"{brokers_text(of)} ({state})" for state, of in states.items()] or ["unknown brokers"]
     places = f"{', '.join(first)}{',' if len(first) > 1 else ''} and {last}" if first else last
-    named = "" if info.leader_id < 0 else f"Metadata names broker {info.leader_id}, which is not registered, and "
-    reason = f"{named}its replicas are on {places}"
+    reasons = [f"The replicas are on {places}"]
+    if info.leader_id >= 0:
+        reasons.insert(0, f"Metadata lists broker {info.leader_id} as the leader, but this broker is not registered")
     away = [node_id for state, node_ids in states.items() if state in _ABSENT for node_id in node_ids]
     known = look.eligible.get(TopicPartition(info.topic, info.partition))
     if known is not None and known.eligible:
-        waiting, reason = known.eligible, f"{reason}. Eligible without data loss: {brokers_text(known.eligible)}"
+        waiting = known.eligible
+        reasons.append(f"Replicas that can be elected without data loss: {brokers_text(waiting)}")
     elif known is not None and known.last_known:
-        what = f"No replica is eligible without data loss. Last eligible: {brokers_text(known.last_known)}"
-        waiting, reason = known.last_known, f"{reason}. {what}"
+        waiting = known.last_known
+        reasons += ["No replica can be elected without data loss", f"Last eligible replicas: {brokers_text(waiting)}"]
     elif info.isr:
         waiting = info.isr
         if not set(away) <= set(waiting):  # the other replicas do not help
-            reason = f"{reason}. Last in sync: {brokers_text(waiting)}"
+            reasons.append(f"Last in-sync replicas: {brokers_text(waiting)}")
     else:
         waiting = tuple(away)
     fixes = [
@@ -181,7 +180,7 @@ def _why_no_leader(look: Look, info: PartitionInfo) -> tuple[str, str]:
         for state, node_ids in states.items()
         if (those := [node_id for node_id in node_ids if node_id in waiting])
     ]
-    return reason, ", or ".join(dict.fromkeys(fixes)) or _CONTROLLER
+    return ". ".join(reasons), ", or ".join(dict.fromkeys(fixes)) or _CONTROLLER
 
 
 def _replica_states(look: Look, info: PartitionInfo) -> dict[str, list[int]]:
@@ -195,9 +194,9 @@ def _replica_states(look: Look, info: PartitionInfo) -> dict[str, list[int]]:
         elif node_id in info.offline_replicas:
             state = "offline disk"
         else:
-            state = "in sync and up, but not elected" if node_id in info.isr else "not in sync"
+            state = "in sync and available, but not elected" if node_id in info.isr else "not in sync"
         found.setdefault(state, []).append(node_id)
-    order = [*_ABSENT, "in sync and up, but not elected", "not in sync"]
+    order = [*_ABSENT, "in sync and available, but not elected", "not in sync"]
     return {state: found[state] for state in order if state in found}
 
 
@@ -273,7 +272,7 @@ def _future(look: Look) -> Iterator[Finding]:
                 **where,
             },
             [
-                Evidence("ListOffsets", f"newest timestamps, of {worst} at offset {newest.offset}", evidence),
+                Evidence("ListOffsets", f"newest timestamps (offset {newest.offset} of {worst})", evidence),
                 *([] if leader is None else _evidence_of_dates(worst, leader)),
             ],
         )
@@ -300,8 +299,9 @@ def _fix_of_future(
     if leader is None:
         return fill_command(_LIMIT, {"topic": tp.topic}) + trim
     return (
-        f"synchronize the clocks of {brokers_text(leader.replicas)} (NTP): the leader sets the timestamps "
-        f"({_TIMESTAMP_TYPE}={_BY_BROKERS}). Then delete these and all earlier records: {trim.removeprefix(' && ')}"
+        f"synchronize the clocks of {brokers_text(leader.replicas)} (NTP), because the leader sets the timestamps "
+        f"({_TIMESTAMP_TYPE}={_BY_BROKERS}). Then delete these records and all earlier records with: "
+        f"{trim.removeprefix(' && ')}"
     )
 
 

@@ -95,11 +95,11 @@ def _fenced(looks: Looks) -> Iterator[Finding]:
         starts = sum(new.state == _STARTED and new.producer_epoch > old.producer_epoch for old, new in pairwise(seen))
         if starts < LOOP_STARTS if level >= _EPOCH_EACH else rises < LOOP_EPOCHS:
             continue
-        what = f"its producers were initialized at least {starts} times" if level >= _EPOCH_EACH else ""
+        what = f"producers were initialized at least {starts} times" if level >= _EPOCH_EACH else ""
         yield FINDINGS["producer-fenced"].found(
             {
                 "id": name,
-                "what": what or f"its epoch rose {rises} times",
+                "what": what or f"the producer epoch rose {rises} times",
                 "seconds": looks.apart,
                 "producer": str(now.producer_id),
                 "before": before.producer_epoch,
@@ -111,7 +111,7 @@ def _fenced(looks: Looks) -> Iterator[Finding]:
                         "DescribeTransactions", where, {"producer_epoch": each.producer_epoch, "state": each.state}
                     )
                     for where, each in zip(
-                        ("first sample", *["between"] * len(between), "second sample"), seen, strict=True
+                        ("first sample", *["intermediate sample"] * len(between), "last sample"), seen, strict=True
                     )
                 ),
                 Evidence("ApiVersions", "the cluster", {_FEATURE: level}),

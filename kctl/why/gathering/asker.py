@@ -43,8 +43,8 @@ _GONE = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
 """Errors of objects that were deleted after they were listed."""
 READY = "ready"
 """Connection phase after login."""
-TIME_UP = "the timeout passed (--api-timeout)"
-BUDGET_SPENT = "the request budget is used up (--max-requests)"
+TIME_UP = "the timeout expired before this request (--api-timeout)"
+BUDGET_SPENT = "the request limit is reached (--max-requests)"
 
 
 def share_s(timer: Timer) -> float:
@@ -137,7 +137,7 @@ class Asker:
         offsets: Mapping[TopicPartition, W],
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
-    ) -> "dict[TopicPartition, V | KafkaError]":
+    ) -> dict[TopicPartition, V | KafkaError]:
         """Return records at offsets, or the errors of damaged batches. Other errors become gaps.
 
         Args:
@@ -161,7 +161,7 @@ class Asker:
         places: "Iterable[tuple[TopicPartition, int]]",
         call: "Callable[..., Results[TopicPartition, V]]",
         most: int = MOST_READ,
-    ) -> "dict[tuple[TopicPartition, int], V | KafkaError]":
+    ) -> dict[tuple[TopicPartition, int], V | KafkaError]:
         """Return the records at the first offsets, or the errors of damaged batches.
 
         Reads at most `MOST_TURNS` offsets of each partition.
@@ -210,7 +210,7 @@ class Asker:
         if not waited_for or len(silences) < len(waited_for):
             reason = f"{f'{brokers}: ' if waited_for else ''}{self._reason(request, error, _phase(_cause(error)))}"
         elif all(each.is_certain for each in silences):
-            reason = f"{brokers} {'does' if len(waited_for) == 1 else 'do'} not respond"
+            reason = f"{brokers} does not respond" if len(waited_for) == 1 else f"{brokers} do not respond"
         else:
             reason = f"no response from {brokers} yet"
         right = missing_right(request, error.code) if isinstance(error, AuthorizationError) else None
@@ -223,7 +223,7 @@ class Asker:
         return f"{what} within {self._limit(error)}"
 
     def _limit(self, error: KafkaTimeoutError) -> str:
-        share = "" if error.timeout_ms >= self.timer.timeout_ms else "its share of "
+        share = "" if error.timeout_ms >= self.timer.timeout_ms else "part of "
         return f"{duration_text(error.elapsed_ms)} ({share}--api-timeout {duration_text(self.timer.timeout_ms)})"
 
     def _waited_for(self, error: KafkaError) -> list[int]:
@@ -235,11 +235,11 @@ class Asker:
 
 
 _PHASES = {
-    "dns": "its name was not resolved",
-    "tcp": "no connection was accepted",
-    "tls": "it accepted the connection but sent no TLS response",
-    "apiversions": "it accepted the connection but sent no ApiVersions response",
-    "sasl": "it accepted the connection but authentication did not finish",
+    "dns": "DNS did not resolve the host name",
+    "tcp": "the TCP connection was not established",
+    "tls": "the broker accepted the connection but sent no TLS response",
+    "apiversions": "the broker accepted the connection but sent no ApiVersions response",
+    "sasl": "the broker accepted the connection but authentication did not finish",
 }
 """Dict from connection phase to the response that is missing."""
 

@@ -78,7 +78,7 @@ class Gatherer:
         cluster = self._admin.describe_cluster()
         asker.nodes = cluster.nodes[:MOST_ASKED]
         if len(cluster.nodes) > MOST_ASKED:
-            further = counted(len(cluster.nodes) - MOST_ASKED, "further broker")
+            further = counted(len(cluster.nodes) - MOST_ASKED, "more broker")
             asker.gaps.append(Gap("Metadata", further, None, f"kctl checks at most {MOST_ASKED:,} brokers"))
         look = look._replace(nodes=cluster.nodes, fenced=cluster.fenced_nodes)
         look = with_views(asker, look, selection, before)

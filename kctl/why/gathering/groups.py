@@ -14,7 +14,7 @@ FIRST_GROUPS, MORE_GROUPS = 100, 10
 """Number of groups in the first call for offsets, which estimates the cost, and growth factor of later calls."""
 MOST_REQUESTS_EACH = 2
 """Number of requests for each group if coordinators support only one group in a request."""
-NO_OFFSETS = "no committed offsets, or permission Describe on its topics is missing"
+NO_OFFSETS = "no committed offsets found, or kctl has no Describe permission on the topics of the group"
 
 
 def read_groups(asker: Asker, selected: Sequence[str] | None, reserve: int) -> dict[str, GroupLook]:

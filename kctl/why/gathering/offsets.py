@@ -42,7 +42,7 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
     named = [info for infos in look.leaderless().values() for info in infos if info.leader_id >= 0]
     if named:
         of = listed((f"{info.topic}-{info.partition}" for info in named), 1)
-        reason = f"broker {named[0].leader_id}, its leader in Metadata, is not registered"
+        reason = f"Metadata lists broker {named[0].leader_id} as the leader, but this broker is not registered"
         asker.gaps.append(Gap("ListOffsets", of, None, reason))
     known = look.partitions
     of_leader: dict[int, list[TopicPartition]] = {}
@@ -54,8 +54,8 @@ def with_offsets(asker: Asker, look: Look, selection: Selection) -> Look:
     for at in range(0, len(leaders), MOST_LEADERS):
         wanted = [tp for node_id in leaders[at : at + MOST_LEADERS] for tp in of_leader.pop(node_id)]
         part = look._replace(
-            starts=_offsets(asker, wanted, EARLIEST, "log starts"),
-            ends=_offsets(asker, wanted, LATEST, "log ends"),
+            starts=_offsets(asker, wanted, EARLIEST, "log start offsets"),
+            ends=_offsets(asker, wanted, LATEST, "log end offsets"),
             stable_ends=_offsets(asker, wanted, LATEST, "last stable offsets", "read_committed"),
             newest=_offsets(asker, wanted, MAX_TIMESTAMP, "newest timestamps"),
         )
@@ -151,7 +151,7 @@ def with_expiring(asker: Asker, look: Look, selection: Selection) -> Look:
         if selection.has_ages or committed.offset < expiring[tp].until_offset
     ]
     most = MOST_AGES if selection.has_ages else MOST_READ
-    times = asker.read_each("age of the next records", late, asker.admin.find_records, most)
+    times = asker.read_each("age of the next unread records", late, asker.admin.find_records, most)
     dates = {place: each.timestamp_ms for place, each in times.items() if isinstance(each, RecordTime)}
     return look._replace(expiring=expiring, next_times={at: date for at, date in dates.items() if date is not None})
 
@@ -167,7 +167,7 @@ def with_records(asker: Asker, look: Look, before: Look | None) -> Look:
     earlier: dict[tuple[TopicPartition, int], tuple[RecordShape, ...]] = {}
     for back in range(1, NEIGHBOURS + 1):
         places = [(tp, offset - back) for tp, offset in shapes if offset - back >= look.starts[tp].offset]
-        found = asker.read_each("the records before", places, asker.admin.inspect_records)
+        found = asker.read_each("the previous records", places, asker.admin.inspect_records)
         for (tp, offset), shape in found.items():
             if isinstance(shape, RecordShape):
                 earlier[tp, offset + back] = (*earlier.get((tp, offset + back), ()), shape)

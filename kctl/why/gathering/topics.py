@@ -151,7 +151,7 @@ def with_topics(asker: Asker, look: Look, selection: Selection) -> Look:
     if not names:
         return look
     if len(names) > MOST_NAMED:
-        further = counted(len(names) - MOST_NAMED, "further topic")
+        further = counted(len(names) - MOST_NAMED, "more topic")
         asker.gaps.append(Gap("Metadata", further, None, f"kctl checks at most {MOST_NAMED:,} topics"))
         del names[MOST_NAMED:]
     results = asker.ask("Metadata", "topics", lambda s: asker.admin.describe_topics(names, timeout=s))

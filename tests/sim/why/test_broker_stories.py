@@ -36,7 +36,7 @@ def test_broker_that_has_replicas_and_is_not_registered_is_found() -> None:
         finding = found_now(story)["broker-missing"]
         assert finding.sentence == "broker 2 is not registered but has replicas of 6 partitions, for example r-0"
         assert finding.cure.startswith(
-            "start broker 2. If it does not come back: kctl partitions plan --exclude-brokers 2 > "
+            "start broker 2. If the broker is permanently lost, run: kctl partitions plan --exclude-brokers 2 > "
         )
         story.sim.sandbox.register(2)
         assert "broker-missing" not in story.cluster()
@@ -76,10 +76,10 @@ def test_broker_that_no_longer_follows_the_metadata_is_found() -> None:
         sentence = found["stale-metadata"].sentence
         assert sentence.startswith(f"broker {follower} (")
         reported = (
-            f"has stale metadata for 1 partition: it reports broker {was} as the leader of r-{moved} (epoch {epoch})"
+            f"has stale metadata for 1 partition. It reports broker {was} as the leader of r-{moved} (epoch {epoch})"
         )
         assert reported in sentence
-        assert f"but 10s ago broker {to} was the leader already (epoch {epoch + 1})" in sentence
+        assert f"but broker {to} became the leader at least 10s ago (epoch {epoch + 1})" in sentence
         assert "quorum-lag" not in found
         wait(story, BEHIND_MS)
         lag = found_now(story)["quorum-lag"].sentence
@@ -100,7 +100,8 @@ def test_disk_that_fills_is_found_until_it_is_larger() -> None:
         found = found_now(story)
         assert found.keys() == {"disk-filling"}
         assert found["disk-filling"].subject == "broker 2"
-        assert "(4 %) in /sandbox. Its largest topic is r (100 % of the used space)" in found["disk-filling"].sentence
+        assert " has 4% free space in /sandbox (" in found["disk-filling"].sentence
+        assert "). The largest topic is r (100% of the used space)" in found["disk-filling"].sentence
         assert found["disk-filling"].cure.startswith("kctl configs set topic r retention.bytes=4")
         story.sim.sandbox.set_disk(2, 10 * MEGABYTE)
         assert found_now(story) == {}

@@ -62,7 +62,7 @@ def test_min_isr_above_the_number_of_replicas_is_found() -> None:
         create(story, replicas=2, min_insync_replicas="3")
         found = story.topic("r")
         assert found["impossible-min-isr"].sentence == (
-            "r has 2 replicas but min.insync.replicas=3 (set on the topic): acks=all can never succeed"
+            "r has 2 replicas but min.insync.replicas=3 (set on the topic), so producers with acks=all always fail"
         )
         assert found["impossible-min-isr"].cure == "kctl configs set topic r min.insync.replicas=1"
         assert found.keys() == {"impossible-min-isr"}
@@ -77,9 +77,11 @@ def test_partition_without_a_leader_is_found() -> None:
         create(story)
         story.sim.sandbox.elect_late("r", 1, 2, ms=60_000)
         found = story.topic("r")["no-leader"]
-        start = "r-1 has no leader: its replicas are on "
-        assert found.sentence == f"{start}brokers 1, 2 and 3 (in sync and up, but not elected)"
-        assert found.cure.startswith("search the log of the active controller for the election")
+        start = "r-1 has no leader. The replicas are on "
+        assert found.sentence == f"{start}brokers 1, 2 and 3 (in sync and available, but not elected)"
+        assert found.cure.startswith(
+            "find the active controller with kctl cluster quorum, and search its log for election"
+        )
         for node_id in (1, 3):
             story.sim.sandbox.hold_follower("r", 1, node_id)
         story.sim.sandbox.fence(2)
@@ -97,8 +99,8 @@ def test_partition_whose_last_replica_is_on_an_offline_disk_waits_for_the_disk()
         story.sim.sandbox.elect_late("r", 1, solo, ms=60_000)
         story.sim.sandbox.set_disk(solo, None)
         found = story.topic("r")["no-leader"]
-        assert found.sentence == f"r-1 has no leader: its replicas are on broker {solo} (offline disk)"
-        assert f"kctl brokers log-dirs, repair its disk, and restart broker {solo}" in found.cure
+        assert found.sentence == f"r-1 has no leader. The replicas are on broker {solo} (offline disk)"
+        assert f"kctl brokers log-dirs, repair the disk, and restart broker {solo}" in found.cure
 
     run_story(body)
 
@@ -142,7 +144,7 @@ def test_frozen_broker_is_unreachable_and_the_rest_is_read() -> None:
         looks = story.looks(Selection(topics=None, has_brokers=True))
         ids = {finding.id: finding for finding in diagnose(looks, (Scope.CLUSTER,)).findings}
         assert ids["broker-unreachable"].sentence.startswith("broker 2 (")
-        assert "It leads 3 of the 9 partitions checked" in ids["broker-unreachable"].sentence
+        assert "The broker leads 3 of the 9 partitions that kctl checked" in ids["broker-unreachable"].sentence
         assert set(looks.now.log_dirs) == {1, 3}
         assert {tp.partition for tp in looks.now.ends if tp.topic == "r"} < {0, 1, 2}
 
@@ -156,7 +158,7 @@ def test_record_from_the_future_is_found() -> None:
         with story.sim.producer() as producer:
             producer.send("r", b"x", partition=2, timestamp_ms=story.sim.clock.wall_ms() + 400 * 24 * HOUR_MS)
         found = story.topic("r")["future-timestamps"]
-        assert found.sentence.startswith("r-2 has a record with a future timestamp: offset 0 is dated ")
+        assert found.sentence.startswith("r-2 has a record with a future timestamp: the record at offset 0 is dated ")
         assert ", 1 year from now" in found.sentence
         assert found.show == "kctl consume r -p 2 -o 0 -n 1"
 
@@ -174,7 +176,7 @@ def test_quota_that_throttles_this_client_is_found() -> None:
             timer = Timer(story.sim.clock, 60_000)
             looks = take_looks(admin, story.sim.runtime, timer, Selection(topics=("t",)), 0, throttles)
         found = {finding.id: finding for finding in diagnose(looks, (Scope.TOPIC,)).findings}
-        assert " throttled this client for " in found["quota-throttled"].sentence
+        assert " throttled kctl for " in found["quota-throttled"].sentence
 
     run_story(body)
 

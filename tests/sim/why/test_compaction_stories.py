@@ -39,7 +39,7 @@ def test_log_that_the_cleaner_has_not_reached_for_hours_is_found() -> None:
     assert found.keys() == {"compaction-stalled"}
     sentence = found["compaction-stalled"].sentence
     assert sentence.startswith("c-0 is not being compacted (cleanup.policy=compact): ")
-    assert "They begin at offset 0 and are more than 1h old. " in sentence
+    assert "These records start at offset 0 and are more than 1h old. " in sentence
 
 
 @pytest.mark.parametrize(

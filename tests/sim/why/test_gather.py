@@ -146,7 +146,7 @@ def test_no_request_is_sent_beyond_the_budget(budget: int) -> None:
         assert story.admin.requests_sent - sent <= budget
         diagnosis = diagnose(looks, tuple(Scope))
         assert bool(diagnosis.unchecked) == (budget < 60)
-        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the request budget is used up (--max-requests)"}
+        assert {each.gap.reason for each in diagnosis.unchecked} <= {"the request limit is reached (--max-requests)"}
 
     run_story(body)
 
@@ -181,7 +181,7 @@ def test_partitions_whose_leader_is_not_registered_are_not_fully_checked(monkeyp
         assert "no-leader" in {each.id for each in diagnosis.findings}
         (gap,) = (each.gap for each in diagnosis.unchecked if each.gap.request == "ListOffsets")
         assert gap.of.startswith("t-0")
-        assert gap.reason == "broker 77, its leader in Metadata, is not registered"
+        assert gap.reason == "Metadata lists broker 77 as the leader, but this broker is not registered"
 
     run_story(body)
 
@@ -210,7 +210,7 @@ def test_many_groups_of_old_coordinators_leave_requests_for_topics_and_brokers(m
         assert looks.now.topic_configs
         assert looks.now.log_dirs
         [gap] = looks.now.gaps
-        assert (gap.request, gap.reason) == ("OffsetFetch", "the request budget is used up (--max-requests)")
+        assert (gap.request, gap.reason) == ("OffsetFetch", "the request limit is reached (--max-requests)")
         assert gap.of == f"{40 - len(looks.now.groups)} groups"
 
     run_story(body)
@@ -254,7 +254,7 @@ def test_brokers_beyond_the_limit_are_counted_and_get_no_request(monkeypatch: py
         assert len(looks.now.nodes) == 3
         unchecked = diagnose(looks, tuple(Scope)).unchecked
         gap = next(each.gap for each in unchecked if each.gap.request == "Metadata")
-        assert (gap.of, gap.reason) == ("1 further broker", "kctl checks at most 2 brokers")
+        assert (gap.of, gap.reason) == ("1 more broker", "kctl checks at most 2 brokers")
 
     run_story(body)
 
@@ -267,7 +267,7 @@ def test_topics_beyond_the_limit_are_counted_and_named_topics_come_first(monkeyp
         looks = story.looks(Selection(groups=("g",), topics=("u",)))
         assert list(looks.now.topics) == ["u"]
         gap = next(gap for gap in looks.now.gaps if gap.request == "Metadata")
-        assert (gap.of, gap.reason) == ("1 further topic", "kctl checks at most 1 topics")
+        assert (gap.of, gap.reason) == ("1 more topic", "kctl checks at most 1 topics")
 
     run_story(body)
 

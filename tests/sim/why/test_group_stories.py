@@ -22,7 +22,7 @@ def test_group_without_members_has_lag() -> None:
         story.sim.commit("g", {("t", 0): 0, ("t", 1): 2, ("t", 2): 0})
         found = story.group()
         assert found["group-no-members"].sentence == (
-            "g has no active members and 13 unread records: 10 on t-1, 3 on t-2"
+            "g has no active members, but 13 unread records (10 on t-1, 3 on t-2)"
         )
         assert found.keys() == {"group-no-members"}
 
@@ -60,7 +60,7 @@ def test_member_that_stops_committing_is_stuck() -> None:
         first = min(tp.partition for tp in member.assignment)
         assert f"g has been at offset 5 of t-{first} for 10s, with 14 unread records" in stuck.sentence
         assert "Member app-7 (" in stuck.sentence
-        assert "2 partitions with unread records. Other members are not stuck" in stuck.sentence
+        assert "2 partitions with unread records. Other members of the group are not stuck" in stuck.sentence
         assert stuck.show == "kctl groups members g"
 
     run_story(body, topics={"t": 4})
@@ -90,7 +90,7 @@ def test_offset_before_the_log_start_is_lost_data() -> None:
         assert "lost-data" not in story.group()
         story.sim.sandbox.delete_records("t", 0, 12)
         lost = story.group()["lost-data"]
-        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, but the log starts at 12"
+        assert lost.sentence == "g missed 7 records of t-0: its next offset is 5, but the log starts at offset 12"
         assert lost.cure == "kctl groups reset-offsets g --topic t:0 --to-earliest --execute"
 
     run_story(body, topics={"t": 1})
@@ -101,7 +101,7 @@ def test_deleted_records_do_not_wait_for_a_group() -> None:
         story.produce(20)
         story.sim.commit("g", {("t", 0): 5})
         story.sim.sandbox.delete_records("t", 0, 12)
-        assert story.group()["group-no-members"].sentence == "g has no active members and 8 unread records: 8 on t-0"
+        assert story.group()["group-no-members"].sentence == "g has no active members, but 8 unread records (8 on t-0)"
         story.sim.sandbox.delete_records("t", 0, 20)
         assert story.group().keys() == {"lost-data"}
 
@@ -116,7 +116,10 @@ def test_offset_beyond_the_log_end_is_a_truncated_log() -> None:
         leader = story.sim.leader(0)
         story.sim.sandbox.move_leader("t", 0, leader, end_offset=8)
         found = story.group()["log-truncated"]
-        assert "g committed offset 20 of t-0, but its log ends at 8. 12 records that it read are gone" in found.sentence
+        assert (
+            "g committed offset 20 of t-0, but the log ends at offset 8. 12 records that the group read are gone"
+            in found.sentence
+        )
 
     run_story(body, topics={"t": 1})
 
@@ -159,8 +162,8 @@ def test_member_that_goes_back_reads_records_again(back_to: int) -> None:
             return
         assert found.keys() == {"offset-moved-backward"}
         assert found["offset-moved-backward"].sentence == (
-            f"g moved back from offset 5 to {back_to} of t-0 within 10s, and reads {5 - back_to} records again. The "
-            "log starts at 0"
+            f"the committed offset of g for t-0 moved back from 5 to {back_to} within 10s. The group rereads "
+            f"{5 - back_to} records. The log starts at offset 0"
         )
 
     run_story(body, topics={"t": 1})
@@ -253,7 +256,7 @@ def test_group_that_subscribes_to_no_topic_is_found() -> None:
         found = story.group()
         assert (
             found["topic-missing"].sentence
-            == "g reads topic gone, which does not exist or which this principal may not describe"
+            == "g reads topic gone, but the topic does not exist or kctl has no Describe permission on it"
         )
         assert found.keys() == {"topic-missing"}
 

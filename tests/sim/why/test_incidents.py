@@ -59,7 +59,7 @@ def test_broker_that_is_fenced_is_red_if_it_is_no_bootstrap_server(story: Live) 
     story.sandbox.heal(2)
 
 
-@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is fenced", fix="process of broker 2 runs")
+@incident("why cluster", "broker-fenced", "broker 2 (10.0.0.2:9092) is fenced", fix="check that broker 2 is running")
 def test_broker_that_is_down_and_fenced_is_found(story: Live) -> Steps:
     story.create()
     yield
@@ -218,7 +218,9 @@ def test_request_that_an_acl_denies_names_the_acl_to_add(story: Live) -> Steps:
 # --- transactions, members and offsets --------------------------------------------------------------------------------
 
 
-@incident("why group g", "transaction-open", "transactional.id copier", "records behind it", fix="check the producer")
+@incident(
+    "why group g", "transaction-open", "transactional.id copier", "records after it", fix="check why the producer"
+)
 def test_transaction_that_stays_open_is_found_for_its_readers(story: Live) -> Steps:
     member = story.enter(story.sim.classic_member("g", isolation_level="read_committed"))
     settle(member)
@@ -246,7 +248,13 @@ def committing(story: Live, member: Consumer, may_read: Callable[[], bool]) -> N
     story.meanwhile(read)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "Member app-1 (", "Other members are not stuck", fix="restart it")
+@incident(
+    f"why group g {INTERVAL}",
+    "group-stuck",
+    "Member app-1 (",
+    "Other members of the group are not stuck",
+    fix="restart the client",
+)
 def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     reads = [True]
     for number in (1, 2):
@@ -262,7 +270,12 @@ def test_member_that_commits_nothing_is_found(story: Live) -> Steps:
     story.wait(5_000)
 
 
-@incident(f"why group g {INTERVAL}", "group-stuck", "but progresses on 1 more", fix="kctl consume t -p 0 -o ")
+@incident(
+    f"why group g {INTERVAL}",
+    "group-stuck",
+    "The member made progress on 1 other partition",
+    fix="kctl consume t -p 0 -o ",
+)
 def test_record_that_a_member_does_not_get_past_is_shown_and_skipped(story: Live) -> Steps:
     poison = [-1]
     member = story.enter(story.sim.classic_member("g", client_id="app", enable_auto_commit=False))
@@ -387,7 +400,7 @@ def test_quota_of_a_member_is_found_until_it_is_removed(story: Live) -> Steps:
     "why cluster",
     "controller-unreachable",
     "brokers 1, 2 and 3 forwarded DescribeQuorum to the controller and got no response",
-    fix="check that the controllers run",
+    fix="check that the controllers are running",
 )
 def test_controllers_that_are_down_are_found(story: Live) -> Steps:
     yield
@@ -442,7 +455,7 @@ def test_replicas_that_prefer_one_broker_are_moved_by_the_fix(story: Live) -> St
     story.fix("kctl partitions plan")
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=1, segment_bytes="100000", retention_bytes="-1")
     story.produce(95, "r", size=10_000)
@@ -453,7 +466,7 @@ def test_disk_that_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.wait(600_000)
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r (", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r (", fix="kctl configs set topic r retention.bytes=")
 def test_disk_that_a_topic_with_several_partitions_fills_is_emptied_by_its_fix(story: Live) -> Steps:
     story.create(partitions=6, segment_bytes="14000", retention_bytes="-1")
     for number in range(6):

@@ -35,8 +35,8 @@ def committed_and_elected(keep: int) -> dict[str, Finding]:
 def test_group_that_has_read_lost_records_has_a_truncated_log() -> None:
     found = committed_and_elected(5)["log-truncated"]
     assert found.sentence == (
-        "g committed offset 8 of t-0, but its leader epoch 0 ends at 5 in the log. 3 records that it read are gone, "
-        "after an unclean leader election or because the topic was recreated"
+        "g committed offset 8 of t-0, but leader epoch 0 ends at offset 5 in the log. 3 records that the group read "
+        "are gone, due to an unclean leader election or because the topic was recreated"
     )
     assert found.cure == "kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute"
     assert [each.request for each in found.evidence] == ["OffsetFetch", "OffsetForLeaderEpoch"]
@@ -54,9 +54,9 @@ def test_acknowledged_records_that_an_election_loses_are_found() -> None:
         old = story.sim.leader(0)
         found = story.topic(meanwhile=lambda: lose_end(story, 5))["records-lost"]
         assert found.sentence == (
-            f"t-0 lost 3 acknowledged records within 10s: it ended at offset 8 under broker {old} (epoch 0), "
-            f"but broker {story.sim.leader(0)}, elected from the in-sync replicas, has records of this epoch only "
-            "up to offset 5"
+            f"t-0 lost 3 acknowledged records within 10s. The log ended at offset 8 on broker {old} (epoch 0). "
+            f"Broker {story.sim.leader(0)} was elected leader from the in-sync replicas. The new leader has records "
+            "of epoch 0 only up to offset 5"
         )
 
     run_story(body, topics={})

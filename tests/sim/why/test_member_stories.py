@@ -55,7 +55,7 @@ def test_static_member_whose_process_is_replaced_keeps_its_partition() -> None:
         stuck = story.group(meanwhile=lambda: arrive(two))["group-stuck"]
         assert "Member pod-1 (" in stuck.sentence
         assert stuck.cure.endswith(
-            ". If its process is gone, run: kctl groups remove-members g --instance pod-1 --execute"
+            ". If the process of this member is gone, run: kctl groups remove-members g --instance pod-1 --execute"
         )
 
     run_story(body, topics={"t": 2})
@@ -79,8 +79,8 @@ def test_group_that_reads_more_slowly_than_records_arrive_is_found() -> None:
         story.produce(BACKLOG)
         slow = story.group(meanwhile=lambda: more(BACKLOG + ARRIVING + 1), apart_ms=30_000)["falling-behind"]
         waiting = BACKLOG + ARRIVING - 1
-        assert slow.sentence.startswith(f"g falls behind on t: {ARRIVING} records arrived in 30")
-        assert slow.sentence.endswith(f"but it committed 1. {waiting} records are unread")
+        assert slow.sentence.startswith(f"g is falling behind on t: {ARRIVING} records arrived in 30")
+        assert slow.sentence.endswith(f"but the group read only 1. {waiting} records are unread")
 
     run_story(body, topics={"t": 1})
 
@@ -95,7 +95,7 @@ def test_processes_that_fence_each_others_instance_id_are_found() -> None:
         start()
         assert "duplicate-instance-id" not in glimpsed(story, group, start, 1)
         found = glimpsed(story, group, start, LOOP_IDS)["duplicate-instance-id"]
-        assert f"group.instance.id pod-1 had {LOOP_IDS + 1} member IDs within " in found.sentence
+        assert f"group.instance.id pod-1 of g had {LOOP_IDS + 1} member IDs within " in found.sentence
 
     run_story(body)
 
@@ -107,7 +107,7 @@ def test_new_partitions_that_no_member_has_are_found() -> None:
         story.admin.create_partitions({"t": 5}).raise_first()
         found = story.group()["no-assignment"]
         assert found.sentence == (
-            "g is stable (1 member) but leaves 3 partitions of t unassigned, although members subscribe to the topic"
+            "g is stable (1 member) and subscribes to t, but no member owns 3 partitions of the topic"
         )
 
     run_story(body, topics={"t": 2})
@@ -129,7 +129,7 @@ def test_producers_that_fence_each_other_are_found() -> None:
         work()
         assert "producer-fenced" not in glimpsed(story, cluster, work, 1)
         found = glimpsed(story, cluster, start, LOOP_STARTS)["producer-fenced"]
-        assert f"copier: its producers were initialized at least {LOOP_STARTS} times within " in found.sentence
+        assert f"copier: producers were initialized at least {LOOP_STARTS} times within " in found.sentence
 
     run_story(body)
 

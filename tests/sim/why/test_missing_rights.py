@@ -149,7 +149,7 @@ def test_topic_that_may_not_be_described_is_missing_for_its_group() -> None:
         found = story.group()
         assert (
             found["topic-missing"].sentence
-            == "g reads topic t, which does not exist or which this principal may not describe"
+            == "g reads topic t, but the topic does not exist or kctl has no Describe permission on it"
         )
 
     run_story(body, settings=ACLS)

@@ -55,7 +55,7 @@ def test_static_member_that_stands_still_has_the_fix_for_a_process_that_is_gone_
         arrive()
         found = story.group(meanwhile=lambda: arrive(other))
         stuck = found["group-stuck"]
-        assert "restart it" in stuck.cure
+        assert "restart the client" in stuck.cure
         assert "kctl groups remove-members g --instance pod-1 --execute" in stuck.cure
         again = story.group(meanwhile=lambda: arrive(other))
         assert "group-stuck" in again, "until the member reads"
@@ -99,7 +99,7 @@ def test_coordinator_without_a_leader_is_found_for_the_cluster() -> None:
         topic = story.sim.sandbox.cluster.topics["__consumer_offsets"]
         story.sim.sandbox.elect_late(topic.name, 7, 2, ms=600_000)
         found = story.cluster()["coordinator-offline"]
-        assert found.sentence.startswith("__consumer_offsets-7 has no leader: ")
+        assert found.sentence.startswith("__consumer_offsets-7 has no leader. ")
         assert "Groups" in found.leads_to
 
     run_story(body, topics={"t": 1})
@@ -156,7 +156,9 @@ def test_records_that_retention_is_about_to_delete_are_kept_by_the_fix(story: Li
     story.sim.commit("g", {("t", 0): 5})
 
 
-@incident(f"why group g {INTERVAL}", "offset-moved-backward", "from offset 30 to 0", fix="kctl groups reset-offsets g")
+@incident(
+    f"why group g {INTERVAL}", "offset-moved-backward", "moved back from 30 to 0", fix="kctl groups reset-offsets g"
+)
 def test_group_that_starts_over_because_its_offsets_had_expired_is_found(story: Live) -> Steps:
     """Brokers had deleted the offsets of a quiet group, and auto.offset.reset=earliest reads all of the topic again."""
     story.produce(30)
@@ -196,7 +198,7 @@ def test_log_cleaner_that_has_stopped_is_found(story: Live) -> Steps:
     story.admin.delete_topics(["c"]).raise_first()
 
 
-@incident("why cluster", "disk-filling", "Its largest topic is r", fix="kctl configs set topic r retention.bytes=")
+@incident("why cluster", "disk-filling", "The largest topic is r", fix="kctl configs set topic r retention.bytes=")
 def test_topic_without_retention_that_fills_the_disk_is_found(story: Live) -> Steps:
     """A topic that nobody had bounded; the brokers refused all topics when the disk was full."""
     story.create(partitions=1, retention_ms="-1", segment_bytes="100000")
@@ -277,7 +279,7 @@ def test_broker_that_comes_back_under_another_id_leaves_replicas_behind(story: L
     story.sandbox.register(2)
 
 
-@incident(f"why group g {INTERVAL}", "rebalance-storm", "New member IDs: slow (", fix="max.poll.records")
+@incident(f"why group g {INTERVAL}", "rebalance-storm", "Members with new IDs: slow (", fix="max.poll.records")
 def test_member_that_exceeds_max_poll_interval_again_and_again_is_found(story: Live) -> Steps:
     """A release called another service for each record: batches took longer than max.poll.interval.ms."""
     calm = story.enter(story.sim.classic_member("g", client_id="calm"))
@@ -300,7 +302,7 @@ def test_member_that_exceeds_max_poll_interval_again_and_again_is_found(story: L
     story.wait(60_000)
 
 
-@incident(f"why cluster {INTERVAL}", "producer-fenced", "copier", fix="its own transactional.id")
+@incident(f"why cluster {INTERVAL}", "producer-fenced", "copier", fix="a different transactional.id for each process")
 def test_two_processes_with_one_transactional_id_are_found(story: Live) -> Steps:
     """A deployment started a second copy of a job with the same transactional.id; each aborted the other."""
     runtime = story.own_runtime("copies")
@@ -351,7 +353,7 @@ def test_address_behind_a_port_forward_is_named_by_consume(story: Live) -> Steps
     f"why group g {RATES}",
     "falling-behind",
     "t-0 received ",
-    fix="spread the keys of t evenly, or process records faster: only one consumer at a time reads t-0",
+    fix="distribute the keys of t evenly, or process records faster. Only one consumer of the group can read t-0",
     topics={"t": 4},
 )
 def test_partition_that_gets_most_of_the_records_is_named(story: Live) -> Steps:
@@ -406,7 +408,9 @@ def test_clock_of_a_broker_that_jumps_ahead_is_found_in_the_dates_of_its_records
     story.fix("kctl topics trim")
 
 
-@incident("why group g", "log-truncated", "but its log ends at 3", fix="kctl groups reset-offsets g --topic t:0 ")
+@incident(
+    "why group g", "log-truncated", "but the log ends at offset 3", fix="kctl groups reset-offsets g --topic t:0 "
+)
 def test_group_of_a_topic_that_was_deleted_and_created_again_is_reset_by_the_fix(story: Live) -> Steps:
     """A topic was recreated with more partitions; its consumers waited for the offsets of the first one."""
     story.produce(20)

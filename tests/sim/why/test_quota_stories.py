@@ -34,7 +34,10 @@ def test_quota_near_zero_of_a_members_client_id_is_found_until_it_is_removed() -
         assert found.sentence.endswith(
             ") of g to 100 bytes/s (consumer_byte_rate, set for client-id app). 4 records of 1 partition are unread"
         )
-        assert found.cure == "raise the quota, or remove it: kctl quotas unset consumer_byte_rate --client-id app"
+        assert (
+            found.cure
+            == "raise the quota, or remove the quota with: kctl quotas unset consumer_byte_rate --client-id app"
+        )
         limit(story, {"client-id": "app"}, consumer_byte_rate=None)
         assert "group-throttled" not in story.group()
 
@@ -46,7 +49,7 @@ def test_default_of_all_clients_binds_members_and_one_of_their_own_comes_first()
         lag_behind(story)
         limit(story, {"client-id": None}, request_percentage=0.5)
         found = story.group()["group-throttled"]
-        assert "to 0.5 % of a request thread (request_percentage, set for client-id <default>)" in found.sentence
+        assert "to 0.5% of a request thread (request_percentage, set for client-id <default>)" in found.sentence
         assert found.cure.endswith("kctl quotas unset request_percentage --client-id-default")
         limit(story, {"client-id": "app"}, request_percentage=200)
         assert "group-throttled" not in story.group()

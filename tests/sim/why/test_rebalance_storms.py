@@ -58,11 +58,11 @@ def test_member_that_restarts_all_the_time_is_a_storm_with_its_cause() -> None:
     def body(story: Story) -> None:
         found = storm_in(beside(story, restart))
         assert found is not None
-        assert found.sentence.startswith("g keeps rebalancing: it rebalanced at least ")
-        assert ". New member IDs: flapping (" in found.sentence
+        assert found.sentence.startswith("g keeps rebalancing: the group rebalanced at least ")
+        assert ". Members with new IDs: flapping (" in found.sentence
         assert found.sentence.endswith(
-            ". Old member IDs leave as new IDs join: processes restart, or more than max.poll.interval.ms passes "
-            "between two calls of poll()"
+            ". Members leave and rejoin with new IDs because processes restart or exceed max.poll.interval.ms between "
+            "calls to poll()"
         )
 
     run_story(body)

@@ -43,9 +43,9 @@ def test_silent_broker_is_named_once_with_the_timeout_of_the_user() -> None:
         leaders = [each.leader_id for topic in topics for each in topic.partitions.values()]
         [finding] = [each for each in diagnosis.findings if each.id == "broker-unreachable"]
         assert finding.sentence == (
-            f"broker 2 ({address(story, 2)}) does not respond: it accepted the "
-            "connection but sent no ApiVersions response within 10s (its share of --api-timeout 30s). It leads "
-            f"{leaders.count(2)} of the {len(leaders)} partitions checked"
+            f"broker 2 ({address(story, 2)}) does not respond: the broker accepted the "
+            "connection but sent no ApiVersions response within 10s (part of --api-timeout 30s). The broker leads "
+            f"{leaders.count(2)} of the {len(leaders)} partitions that kctl checked"
         )
         assert {each.gap.reason for each in diagnosis.unchecked} == {"broker 2 does not respond"}
         assert took_ms < 15_000
@@ -87,7 +87,7 @@ def test_group_of_a_silent_coordinator_is_not_checked_and_no_partition_is_counte
         story.sim.sandbox.move_coordinator("lost", 2)
         diagnosis, took_ms = look_at_silent(story, Selection(groups=("lost",)))
         [finding] = diagnosis.findings
-        assert finding.sentence.endswith("within 10s (its share of --api-timeout 30s)")
+        assert finding.sentence.endswith("within 10s (part of --api-timeout 30s)")
         [unchecked] = diagnosis.unchecked
         assert (unchecked.gap.request, unchecked.gap.of) == ("DescribeGroups", "lost")
         assert unchecked.gap.reason == "broker 2 does not respond"
@@ -138,7 +138,7 @@ def test_brokers_that_the_budget_does_not_reach_are_not_silent() -> None:
             with story.admin.within(TIMEOUT_MS / 1000), story.admin.request_budget(budget):
                 look = Gatherer(story.admin, story.sim.runtime, timer, ALL).look()
             assert look.silent == {}
-            assert {gap.reason for gap in look.gaps} == {"the request budget is used up (--max-requests)"}
+            assert {gap.reason for gap in look.gaps} == {"the request limit is reached (--max-requests)"}
             checked = diagnose(Looks(look), tuple(Scope)).checked
             assert "future-timestamps" not in checked
 
@@ -182,8 +182,8 @@ def test_broker_that_had_hardly_any_time_has_not_answered_yet(timeout_ms: int, i
         assert says_so == []
         assert "broker-unreachable" in unchecked["Metadata"].ids
         assert re.fullmatch(
-            r"it accepted the connection but sent no ApiVersions response within 1\d\dms \(its share of --api-timeout "
-            "450ms\\)",
+            r"the broker accepted the connection but sent no ApiVersions response within 1\d\dms \(part of "
+            "--api-timeout 450ms\\)",
             unchecked["Metadata"].gap.reason,
         )
         assert unchecked["DescribeLogDirs"].gap.reason == "no response from broker 2 yet"
@@ -200,7 +200,7 @@ def test_each_of_several_silent_brokers_has_what_it_was_waited_for() -> None:
             look = Gatherer(admin, story.sim.runtime, Timer(story.sim.clock, TIMEOUT_MS), ALL).look()
         assert {node_id: each.phase for node_id, each in look.silent.items()} == {2: "apiversions", 3: "apiversions"}
         for each in look.silent.values():
-            assert each.reason.startswith("it accepted the connection but sent no ApiVersions response within ")
+            assert each.reason.startswith("the broker accepted the connection but sent no ApiVersions response within ")
 
     run_story(body)
 

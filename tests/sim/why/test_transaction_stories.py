@@ -40,9 +40,9 @@ def test_transaction_whose_marker_is_lost_hangs() -> None:
         assert found.keys() == {"transaction-hanging"}
         sentence = found["transaction-hanging"].sentence
         assert sentence.startswith(
-            "a hanging transaction blocks read_committed consumers of t-0 at offset 0, with 5 records behind it. "
+            "a hanging transaction blocks read_committed consumers of t-0 at offset 0, with 5 records after it. "
         )
-        assert f"transactional.id {NAME}) began it 5s ago" in sentence
+        assert f"transactional.id {NAME}) began the transaction 5s ago" in sentence
         cure = "kctl transactions abort t:0 --start-offset 0 --execute"
         assert found["transaction-hanging"].cure == cure
 
@@ -57,7 +57,7 @@ def test_open_transaction_is_a_note_after_a_second_and_a_warning_after_a_minute(
         wait(story, 90_000)
         found = story.topic()
         assert found.keys() == {"transaction-open"}
-        assert "began it 1m31s ago" in found["transaction-open"].sentence
+        assert "began the transaction 1m31s ago" in found["transaction-open"].sentence
         producer.abort_transaction(timeout=10)
         assert story.topic() == {}
         producer.close()
@@ -103,8 +103,10 @@ def poison(story: Story, last: Callable[[Producer], None]) -> str:
 def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07" + b"x" * 400_000))
-        assert sentence.startswith("g is stuck at offset 5 of t-0, with 3 records behind it. The record has 400 kB, ")
-        assert "The partition belongs to member app-7 (" in sentence
+        assert sentence.startswith(
+            "g is stuck at offset 5 of t-0, with 3 records after it. The size of the record is 400 kB, "
+        )
+        assert "The partition is assigned to member app-7 (" in sentence
 
     run_story(body, topics={"t": 2})
 
@@ -112,7 +114,7 @@ def test_record_that_is_much_larger_than_those_before_it_is_found() -> None:
 def test_record_with_another_schema_is_found() -> None:
     def body(story: Story) -> None:
         sentence = poison(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x09other"))
-        assert "The record has schema ID 9, and earlier records have schema ID 7" in sentence
+        assert "The record has schema ID 9, but earlier records have schema ID 7" in sentence
 
     run_story(body, topics={"t": 2})
 
@@ -178,6 +180,9 @@ def test_record_like_the_others_is_a_stuck_group_and_no_poison() -> None:
         member = reading(story, lambda producer: _send(producer, b"\x00\x00\x00\x00\x07usual"))
         found = story.group(meanwhile=lambda: move_on(story, member))
         assert found.keys() == {"group-stuck"}
-        assert "1 partition with unread records, but progresses on 1 more" in found["group-stuck"].sentence
+        assert (
+            "1 partition with unread records. The member made progress on 1 other partition"
+            in found["group-stuck"].sentence
+        )
 
     run_story(body, topics={"t": 2})

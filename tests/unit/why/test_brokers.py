@@ -40,8 +40,8 @@ def test_broker_that_names_leaders_of_older_epochs_has_stale_metadata() -> None:
     before = {"newest_leaders": {TopicPartition("t", 0): new}}
     late = Look(WALL_MS, NODES, topics=topic(new), behind={1: {}, 3: {TopicPartition("t", 0): old}})
     assert found_once(late, **before)["stale-metadata"].sentence == (
-        "broker 3 (b3:9092) has stale metadata for 1 partition: it reports broker 1 as the leader of t-0 (epoch 6), "
-        "but 10s ago broker 2 was the leader already (epoch 7)"
+        "broker 3 (b3:9092) has stale metadata for 1 partition. It reports broker 1 as the leader of t-0 (epoch 6), "
+        "but broker 2 became the leader at least 10s ago (epoch 7)"
     )
     assert "stale-metadata" not in found_once(late._replace(behind={1: {}, 3: {}}), **before)
 
@@ -87,8 +87,8 @@ def test_disk_that_fills_is_found_with_its_rate() -> None:
     look = Look(WALL_MS, NODES, log_dirs={2: [full]})
     finding = found_once(look, log_dirs={2: [earlier]})["disk-filling"]
     assert finding.sentence == (
-        "broker 2 has 60 GB of 1 TB free (6 %) in /data, which fills by 360 GB per hour and will be full in about 10m. "
-        "Its largest topic is t (74 % of the used space)"
+        "broker 2 has 6% free space in /data (60 GB of 1 TB). The disk fills at a rate of 360 GB per hour and "
+        "will be full in about 10m. The largest topic is t (74% of the used space)"
     )
     assert found(look._replace(log_dirs={2: [LogDir("/data", None, TB, TB // 2, sizes)]})) == {}
 
@@ -99,27 +99,32 @@ ENLARGE = "enlarge the disk, or move replicas to other brokers. List replicas wi
 @pytest.mark.parametrize(
     ("of_disk", "configs", "sentence_end", "fix"),
     [
-        ({("t", 0): 30, ("u", 0): 20}, {}, "in /data. Its largest topic is t (31 % of the used space)", ENLARGE),
-        ({}, {}, "in /data", ENLARGE),
-        ({("t", 0): 90}, {"cleanup.policy": "compact"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
-        ({("t", 0): 90}, {"segment.bytes": "40"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
-        ({("t", 0): 90}, {"retention.bytes": "45"}, ". Its largest topic is t (94 % of the used space)", ENLARGE),
+        (
+            {("t", 0): 30, ("u", 0): 20},
+            {},
+            "in /data (5 B of 100 B). The largest topic is t (31% of the used space)",
+            ENLARGE,
+        ),
+        ({}, {}, " in /data (5 B of 100 B)", ENLARGE),
+        ({("t", 0): 90}, {"cleanup.policy": "compact"}, ". The largest topic is t (94% of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"segment.bytes": "40"}, ". The largest topic is t (94% of the used space)", ENLARGE),
+        ({("t", 0): 90}, {"retention.bytes": "45"}, ". The largest topic is t (94% of the used space)", ENLARGE),
         (
             {("t", 0): 900},
             {},
-            ". Its largest topic is t (100 % of the used space)",
+            ". The largest topic is t (100% of the used space)",
             "kctl configs set topic t retention.bytes=450",
         ),
         (
             {("t", 0): 80, ("t", 1): 10},
             {},
-            ". Its largest topic is t (94 % of the used space)",
+            ". The largest topic is t (94% of the used space)",
             "kctl configs set topic t retention.bytes=35",
         ),
         (
             {("t", 0): 45, ("t", 1): 45},
             {},
-            ". Its largest topic is t (94 % of the used space)",
+            ". The largest topic is t (94% of the used space)",
             "kctl configs set topic t retention.bytes=22",
         ),
     ],
@@ -145,7 +150,10 @@ def test_directory_that_is_offline_is_found() -> None:
 def test_leaders_on_one_broker_are_found() -> None:
     skewed = topic(*(partition(number, 1, (1 + number % 3, 1 + (number + 1) % 3), (1, 2, 3)) for number in range(60)))
     result = found(Look(WALL_MS, NODES, topics=skewed))
-    assert result["leader-skew"].sentence == "broker 1 leads 60 of 60 partitions; its fair share is 20"
+    assert (
+        result["leader-skew"].sentence
+        == "broker 1 leads 60 of 60 partitions, but brokers lead 20 partitions on average"
+    )
     assert result["leader-skew"].cure == "kctl partitions elect --all"
     assert result["preferred-leader-not-leading"].subject in ("broker 2", "broker 3")
     even = topic(*(partition(number, 1 + number % 3, (1 + number % 3,)) for number in range(60)))

@@ -60,7 +60,7 @@ def test_member_that_stands_still_has_the_fixes_that_fit(instance: str | None) -
         "group-stuck"
     ]
     fix = "kctl groups remove-members g --instance 'pod 1' --execute"
-    assert (f". If its process is gone, run: {fix}" in stuck.cure) == (instance is not None)
+    assert (f". If the process of this member is gone, run: {fix}" in stuck.cure) == (instance is not None)
     assert "kctl consume t -p 0 -o 4 -n 1 --output jsonl" in stuck.cure
     assert (
         "stop the consumers of g, then: kctl groups reset-offsets g --topic t:0 --to-offset 5 --execute" in stuck.cure
@@ -82,7 +82,7 @@ def test_text_of_a_finding_states_nothing_that_no_request_shows(kind: FindingKin
 def test_partition_of_a_coordinator_without_a_leader_is_found(name: str, fate: str) -> None:
     info = PartitionInfo(name, 7, -1, 1, (1, 2), (2,))
     offline = found(Look(WALL_MS, NODES, topics={name: {7: info}}))
-    assert offline["coordinator-offline"].sentence.startswith(f"{name}-7 has no leader: ")
+    assert offline["coordinator-offline"].sentence.startswith(f"{name}-7 has no leader. ")
     assert fate in offline["coordinator-offline"].leads_to
     assert "no-leader" not in offline
 
@@ -111,7 +111,7 @@ def test_quorum_without_a_majority_of_nodes_is_found() -> None:
         "broker 3 got no DescribeQuorum response from the controller within 3s, and 2 of 3 brokers do not respond "
         "(brokers 1 and 2)"
     )
-    assert findings["no-quorum"].cure.startswith("start brokers 1 and 2: ")
+    assert findings["no-quorum"].cure.startswith("start brokers 1 and 2. ")
 
 
 @pytest.mark.parametrize("silent", [(1,), (1, 2)])

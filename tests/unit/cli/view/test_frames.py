@@ -72,7 +72,7 @@ def why_lines(columns: int) -> Iterator[str]:
         "group-no-members",
         "group billing",
         Severity.WARNING,
-        "billing has no active members, and 70,000 records wait: 68,000 on orders-1, 2,000 on orders-0.",
+        "billing has no active members, but 70,000 unread records (68,000 on orders-1, 2,000 on orders-0)",
         "start the consumers of billing",
     )
     reason = "no response from broker 3 (kafka-3.example:9092) within 5s (--request-timeout)"

@@ -23,25 +23,26 @@ def test_finding_that_several_reasons_keep_from_being_checked_is_named_once() ->
         gap("ListGroups", "late", "lost-data", "group-stuck"),
         gap("OffsetFetch", "away", "lost-data"),
     ) == [
-        "not fully checked: no-leader, lost-data. No result: Metadata (the cluster): slow",
-        "not fully checked: group-stuck. No result: ListGroups (the cluster): late",
-        "no result: OffsetFetch (the cluster): away",
+        "incomplete checks: no-leader, lost-data. No result from Metadata (the cluster): slow",
+        "incomplete checks: group-stuck. No result from ListGroups (the cluster): late",
+        "no result from OffsetFetch (the cluster): away",
     ]
 
 
 def test_requests_without_an_answer_for_one_reason_share_a_line() -> None:
     assert lines(gap("Metadata", "slow", "no-leader"), gap("ListGroups", "slow", "group-stuck")) == [
-        "not fully checked: no-leader, group-stuck. No result: Metadata (the cluster), ListGroups (the cluster): slow"
+        "incomplete checks: no-leader, group-stuck. No result from Metadata (the cluster), ListGroups (the cluster): "
+        "slow"
     ]
 
 
 def test_missing_permission_replaces_the_error_and_a_possibly_missing_one_does_not() -> None:
-    error, right = AuthorizationError("denied"), "Describe on its topics"
+    error, right = AuthorizationError("denied"), "Describe on a topic"
     refused = Unchecked(Gap("OffsetFetch", "group g", error, "denied", right), ("lost-data",))
     empty = Unchecked(Gap("OffsetFetch", "group h", None, "no committed offsets", right), ("group-stuck",))
     assert lines(refused, empty) == [
-        "not fully checked: lost-data. No result: OffsetFetch (group g): permission Describe on its topics is missing",
-        "not fully checked: group-stuck. No result: OffsetFetch (group h): no committed offsets",
+        "incomplete checks: lost-data. No result from OffsetFetch (group g): missing permission: Describe on a topic",
+        "incomplete checks: group-stuck. No result from OffsetFetch (group h): no committed offsets",
     ]
     assert exit_code(Diagnosis((), (), (refused, empty), ())) == 0
 
@@ -55,7 +56,7 @@ def test_summary_claims_no_more_than_was_checked() -> None:
         "no problems found in group g, but some checks are incomplete (1 check, 4 requests)"
     )
     assert _summary("group g", Diagnosis((), (), missing, ()), 1) == (
-        "cannot check group g: no check received all responses (1 request)"
+        "cannot check group g: responses are missing for all checks (1 request)"
     )
 
 
@@ -97,7 +98,7 @@ def test_findings_of_one_kind_are_printed_once_in_full_and_listed_at_the_end() -
 
 def test_list_of_many_kinds_is_short() -> None:
     lines = printed(*(finding(f"id-{n}", "group g") for n in range(13)))
-    assert lines[-1] == "  and 3 more kinds"
+    assert lines[-1] == "  and 3 more finding IDs"
     assert sum(line.startswith("  WARNING  id-") for line in lines) == 10
 
 
