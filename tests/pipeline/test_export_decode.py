@@ -95,7 +95,7 @@ def test_decoded_columns_and_a_table_of_errors_hold_each_record_once(
             (n // 2, data, b"k%d" % n) for n, data in sorted(BROKEN.items())
         ]
         assert all(row["reason"] for row in errors)
-        assert "has no schema ID" in errors[0]["reason"]
+        assert "have no schema ID" in errors[0]["reason"]
         by_id = [each for each in registry.requests if each.startswith("GET /schemas/ids/") and "12345" not in each]
         assert len(by_id) <= 3 * 3, "once a process: the driver, and two workers"
         assert read_manifests(folder)[0].settings["decode"] == "value=avro"

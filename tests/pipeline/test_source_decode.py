@@ -109,7 +109,7 @@ def test_three_versions_are_rows_of_the_latest_and_errors_are_rows_too(
     wrong = sorted((row for row in rows if row.decodeError is not None), key=lambda row: row.offset)
     assert [bytes(row.decodeError.value) for row in wrong] == BROKEN
     assert all(row.decodeError.offset == row.offset and bytes(row.decodeError.key) == b"key" for row in wrong)
-    assert "has no schema ID" in wrong[0].decodeError.reason
+    assert "have no schema ID" in wrong[0].decodeError.reason
     assert "Schema 12345 not found" in wrong[2].decodeError.reason
     assert [bytes(row.key) for row in rows if row.id is None and row.decodeError is None] == [b"gone"]
     by_id = [each for each in registry.requests if each.startswith("GET /schemas/ids/") and "12345" not in each]
