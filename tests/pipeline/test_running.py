@@ -11,8 +11,9 @@ import pytest
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
-from kctl.pipeline.running import Attempt, RoundResult, TaskCounts, open_session, run_tasks
-from kctl.pipeline.session import Session, SessionOptions, session_over
+from kctl.pipeline.running import RoundResult, TaskCounts, open_session, run_tasks, session_over
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.task_rounds import Attempt
 from tests.pipeline.processes import is_alive
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until

@@ -3,6 +3,7 @@
 A job is a function of task properties, Spark options, and a receiver of progress.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -95,13 +96,17 @@ T = TypeVar("T")
 LOCAL_MASTER = "local[*]"
 MASTERS = r"local(\[([1-9]\d{0,8}|\*)(,[1-9]\d{0,8})?\])?|spark://[^\s/]+:\d+|yarn|k8s://(https?://)?[^\s/:]+(:\d+)?/?"
 
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Environment variable of a program that spark-submit has started."""
+
 
 class SparkOptions(NamedTuple):
     """Options of Spark.
 
     Attributes:
-        asked: whether --master was given.
+        asked: whether --master or --remote was given.
         dry_run: show only the plan.
+        submitted: whether spark-submit has started Spark.
     """
 
     master: str
@@ -110,10 +115,12 @@ class SparkOptions(NamedTuple):
     log_path: Path | None
     worker_python: str | None
     dry_run: bool
+    remote: str | None = None
+    submitted: bool = False
 
     @property
     def is_local(self) -> bool:
-        return self.master.startswith("local")
+        return self.remote is None and not self.submitted and self.master.startswith("local")
 
     def settings_of(self, common: Common) -> Settings:
         """Return the settings. Only dry runs fail fast if all bootstrap servers refuse."""
@@ -122,7 +129,9 @@ class SparkOptions(NamedTuple):
     def session_options(self) -> "SessionOptions":
         from kctl.pipeline.session import SessionOptions
 
-        return SessionOptions(self.master, self.properties, self.log_path, self.worker_python)
+        return SessionOptions(
+            self.master, self.properties, self.log_path, self.worker_python, self.remote, self.submitted
+        )
 
 
 def spark_options(
@@ -135,6 +144,14 @@ def spark_options(
             "--master",
             metavar="URL",
             help=f"Spark master: local[N], spark://HOST:PORT, yarn, or k8s://URL [default: {LOCAL_MASTER}].",
+        ),
+    ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            "--remote",
+            metavar="URL",
+            help="Spark Connect server: sc://HOST:PORT. Write a URL with a token as env:NAME or file:PATH.",
         ),
     ] = None,
     spark_conf: Annotated[
@@ -164,6 +181,11 @@ def spark_options(
     if re.fullmatch(MASTERS, url) is None:
         problem = f"{url[:80]!r} is not local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
         raise click.BadParameter(problem, param_hint="'--master'")
+    submitted = SUBMITTED in os.environ
+    if submitted and (master or remote or worker_python or spark_conf):
+        raise click.UsageError("With spark-submit, set the master and Spark properties by its own options.")
+    if remote is not None:
+        _check_remote(remote, master, worker_python)
     properties = {}
     for text in spark_conf or ():
         key, equals, value = text.partition("=")
@@ -173,7 +195,21 @@ def spark_options(
             problem = f"{key[:80]} is a secret, which other users see in the list of processes"
             raise click.BadParameter(f"{problem}: set it in spark-defaults.conf.", param_hint="'--spark-conf'")
         properties[key] = value
-    return SparkOptions(url, master is not None, properties, spark_log, worker_python, dry_run)
+    asked = master is not None or remote is not None or submitted
+    return SparkOptions(url, asked, properties, spark_log, worker_python, dry_run, remote, submitted)
+
+
+def _check_remote(remote: str, master: str | None, worker_python: str | None) -> None:
+    from kctl.client.errors import ConfigError
+    from kctl.pipeline.connect_url import parse_connect_url
+
+    if master is not None or worker_python is not None:
+        other = "--master" if master is not None else "--worker-python"
+        raise click.UsageError(f"--remote and {other} exclude each other.")
+    try:
+        parse_connect_url(remote)
+    except ConfigError as e:
+        raise click.BadParameter(str(e), param_hint="'--remote'") from None
 
 
 class JobRequest(Protocol):
