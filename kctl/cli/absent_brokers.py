@@ -36,8 +36,10 @@ class AbsentBroker(NamedTuple):
         return broker_error(code, f"use broker {self.node_id}", str(self))
 
     def __str__(self) -> str:
-        state = "is fenced" if self.node is not None else "is not registered"
-        return f"broker {self.node_id} {state} and has {counted(self.replicas, 'replica')}"
+        replicas = counted(self.replicas, "replica")
+        if self.node is not None:
+            return f"broker {self.node_id} is fenced and has {replicas}"
+        return f"broker {self.node_id} is not registered and has {replicas}"
 
 
 def absent_brokers(described: ClusterDescription, replicas: Iterable[int]) -> list[AbsentBroker]:

@@ -46,8 +46,8 @@ def principal_text(config: AdminConfig) -> str:
 
         jaas = config.sasl_jaas_config
         user = None if jaas is None else read_jaas(jaas).options.get("username")
-        return "the user of this login" if user is None else f"user {user}"
-    return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the owner of the client certificate"
+        return "the authenticated user" if user is None else f"user {user}"
+    return "User:ANONYMOUS" if config.ssl_keystore_location is None else "the principal of the client certificate"
 
 
 def nothing_found(admin: Admin, what: str) -> str:

@@ -59,29 +59,36 @@ app = Commands()
 def api(
     common: Common,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Kafka's name or key of the API. Without it, all are listed.")
+        str | None, typer.Argument(metavar="[NAME]", help="API name or key [default: list all APIs].")
     ] = None,
     request: Annotated[
         str | None,
-        typer.Argument(metavar="[JSON]", help="Fields of the request by Kafka's names; - reads them from stdin."),
+        typer.Argument(metavar="[JSON]", help="Request fields as a JSON object. - reads stdin."),
     ] = None,
     node: Annotated[
         int | None,
-        typer.Option("--node", min=0, metavar="ID", help="Broker to send the request to [default: chosen by API]."),
+        typer.Option(
+            "--node", min=0, metavar="ID", help="ID of the broker to send the request to [default: chosen by kctl]."
+        ),
     ] = None,
     version: Annotated[
         int | None,
-        typer.Option("--version", min=0, metavar="N", help="Version of the API [default: highest common version]."),
+        typer.Option(
+            "--version",
+            min=0,
+            metavar="N",
+            help="API version [default: highest version that kctl and the broker support].",
+        ),
     ] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Allow requests that can delete records, offsets, or permissions.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")] = False,
 ) -> int:
-    """Send one request of any Kafka API and print the response. Both are JSON.
+    """Send a request to any Kafka API and print the response as JSON.
 
-    Fields have Kafka's names, and bytes are base64. Missing fields get Kafka's defaults. timeoutMs defaults to the
-    remaining --api-timeout. kctl does not retry the request.
+    Fields have the names of the Kafka protocol, and binary fields are base64. Omitted fields have their defaults.
+    timeoutMs defaults to the remaining --api-timeout. kctl does not retry the request.
     """
     if name is None:
         return _list(common)
@@ -92,7 +99,10 @@ def api(
     response = _send(common, name, fields, node, version)
     if common.verbose:
         broker = "a bootstrap server" if response.broker is None else f"broker {response.broker}"
-        common.say(f"{common.environment.program}: {response.name} version {response.version}, response from {broker}")
+        common.say(
+            f"{common.environment.program}: received the {response.name} response, version {response.version}, "
+            f"from {broker}"
+        )
     write_document(common.environment, output, response.fields)
     return _report_errors(common, response)
 
@@ -119,7 +129,7 @@ def _read_stdin(common: Common) -> str:
     try:
         return read_document(STDIN, MAX_INPUT_BYTES, common.environment.stdin).decode()
     except UnicodeDecodeError as e:
-        raise click.UsageError(f"The request on stdin is not UTF-8 at byte {e.start}.") from None
+        raise click.UsageError(f"The request on stdin is not valid UTF-8 at byte {e.start}.") from None
 
 
 def _fields(common: Common, request: str | None) -> dict[str, object]:
@@ -127,9 +137,9 @@ def _fields(common: Common, request: str | None) -> dict[str, object]:
     try:
         fields = json.loads(text)
     except RecursionError:
-        raise click.UsageError("The request is nested too deeply.") from None
+        raise click.UsageError("The request is not valid JSON: it is nested too deeply.") from None
     except ValueError as e:
-        raise click.UsageError(f"The request is not JSON: {e}.") from None
+        raise click.UsageError(f"The request is not valid JSON: {e}.") from None
     if not isinstance(fields, dict):
         raise click.UsageError("The request is not a JSON object.")
     return fields
@@ -154,7 +164,7 @@ def _kafka_name(typed: str) -> str:
 
 def _check_execute(name: str, *, execute: bool) -> None:
     if name in NEEDS_EXECUTE and not execute:
-        text = f"cannot send {name} without --execute: it can delete records, offsets, or permissions"
+        text = f"cannot send {name} without --execute: the request can delete records, offsets, or permissions"
         raise CommandError(ExitCode.USAGE, text, "add --execute to send the request")
 
 

@@ -55,30 +55,30 @@ COMMANDS = {
     "users": Entry("kctl.cli.users", "Manage SCRAM users.", _MANAGEMENT),
     "quotas": Entry("kctl.cli.quotas", "Manage client quotas.", _MANAGEMENT),
     "partitions": Entry("kctl.cli.partitions.command", "Move partitions and elect leaders.", _MANAGEMENT),
-    "brokers": Entry("kctl.cli.brokers", "Show the disks of brokers.", _MANAGEMENT),
+    "brokers": Entry("kctl.cli.brokers", "Show the disk usage of brokers.", _MANAGEMENT),
     "cluster": Entry("kctl.cli.cluster", "Show brokers, features, and the controller quorum.", _MANAGEMENT),
     "schemas": Entry("kctl.cli.schemas", "Manage schemas of a schema registry.", _MANAGEMENT),
     "transactions": Entry("kctl.cli.transactions.command", "List transactions and abort hanging ones.", _MANAGEMENT),
     "profile": Entry("kctl.cli.profile.command", "Manage connection profiles.", _OTHER),
-    "options": Entry("kctl.cli.common_options", "Show the options for connection, timeouts, and output.", _OTHER),
+    "options": Entry("kctl.cli.common_options", "Show connection, timeout, and output options.", _OTHER),
     "completion": Entry("kctl.cli.completion.command", "Set up shell completion.", _OTHER),
     "sandbox": Entry("kctl.cli.sandbox", "Run a local test cluster.", _OTHER),
     "api": Entry("kctl.cli.api", "Send a raw Kafka request.", _OTHER),
-    "help-json": Entry("kctl.cli.help_json", "Print the command tree as JSON.", _OTHER),
+    "help-json": Entry("kctl.cli.help_json", "Print all commands and options as JSON.", _OTHER),
 }
 
 HELP = """Consume, produce, diagnose, and manage Apache Kafka.
 
-Every wait for a broker ends within --api-timeout [default: 60s], and kctl reports the reason for the wait.
+kctl waits for brokers for at most --api-timeout [default: 60s], and reports the reason for each wait.
 
-Exit codes: 0 success, 1 unexpected error, 2 usage, 3 partial failure, 10-25 one for each kind of failure.
-kctl explain lists the exit codes."""
+Exit codes: 0 success, 1 unexpected error, 2 usage error, 3 partial failure, 10-25 specific failures.
+Run `kctl explain` to list all exit codes."""
 
 
 KCAT_MODES = {
-    "-L": "show brokers with kctl probe, and topics with kctl topics list",
-    "-C": "read a topic with kctl consume TOPIC. In kctl, -C selects a profile",
-    "-Q": "show the offset at a time with kctl topics offsets TOPIC --at @TIME",
+    "-L": "use kctl probe to show brokers, and kctl topics list to show topics",
+    "-C": "use kctl consume TOPIC to read a topic. In kctl, -C selects a profile",
+    "-Q": "use kctl topics offsets TOPIC --at @TIME to show the offsets at a time",
 }
 """Options of kcat that are commands of kctl."""
 CONNECTION_OPTIONS = frozenset({"-b", "--bootstrap", "--bootstrap-server", "--brokers", "-C", "--profile", "-X"})
@@ -158,7 +158,7 @@ class RootGroup(Group):
 def _refuse_kcat_mode(ctx: Any, args: Sequence[str], modes: Iterable[str]) -> None:
     mode = next((word for word in args if word in modes), None)
     if mode is not None:
-        raise UsageError(f"kctl has no mode {mode}: {KCAT_MODES[mode]}.", ctx)
+        raise UsageError(f"kctl does not support the kcat mode {mode}: {KCAT_MODES[mode]}.", ctx)
 
 
 root = Commands(
@@ -255,7 +255,7 @@ def _report(error: Exception, failure: Failure, environment: Environment, *, ver
         from kctl.cli.suggestions import SERVERS_VARIABLE, VARIABLES  # wanted only for mistakes
 
         for name in sorted(VARIABLES.keys() & environment.environ.keys()):
-            failure = failure._replace(hint=f"set ${SERVERS_VARIABLE}: kctl does not read ${name}")
+            failure = failure._replace(hint=f"set ${SERVERS_VARIABLE} instead of ${name}, which kctl does not read")
     if failure.code is ExitCode.UNEXPECTED and verbose:
         import traceback  # 5 ms of import, wanted only here
 

@@ -25,7 +25,7 @@ app = Commands(no_args_is_help=True)
 
 @app.callback()
 def brokers() -> None:
-    """Show the disks of brokers."""
+    """Show the disk usage of brokers."""
 
 
 @app.command("log-dirs")
@@ -35,9 +35,9 @@ def show_log_dirs(
     ids: Annotated[list[int] | None, typer.Argument(metavar="[ID]...", min=0, show_default=False)] = None,
     replicas: Annotated[bool, typer.Option("--replicas", help="Show all replicas, largest first.")] = False,
 ) -> int:
-    """Show free space and replica sizes of the log directories of brokers.
+    """Show free space and replica sizes for each log directory of the brokers.
 
-    Exits with 3 if a broker is fenced, or has replicas and is not registered.
+    Exits with 3 if a broker is fenced, or if an unregistered broker has replicas.
     """
     from kctl.cli.absent_brokers import find_absent  # the client: not wanted for --help
     from kctl.cli.admin_client import admin_of

@@ -33,10 +33,15 @@ UNKNOWN = "unknown"
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate the change on the brokers without making it.")]
 ShownDryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 """The option --dry-run of changes that brokers cannot validate."""
-Execute = Annotated[bool, typer.Option("--execute", help="Make the changes. Otherwise the command is a dry run.")]
+Execute = Annotated[
+    bool,
+    typer.Option(
+        "--execute", help="Make the changes without a prompt [default: prompt on terminals, otherwise dry run]."
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes, like --execute.")]
 YesUnneeded = Annotated[
-    bool, typer.Option("--yes", hidden=True, help="Accepted without effect: the change needs no confirmation.")
+    bool, typer.Option("--yes", hidden=True, help="Accepted for scripts. This command never prompts for confirmation.")
 ]
 
 
@@ -63,9 +68,9 @@ def read_pairs(texts: Iterable[str], where: str) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not key or not equals:
-            raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint=where)
+            raise click.BadParameter(f"use KEY=VALUE instead of {text!r}", param_hint=where)
         if key in found:
-            raise click.BadParameter(f"{key!r} appears twice", param_hint=where)
+            raise click.BadParameter(f"key {key!r} appears twice", param_hint=where)
         found[key] = value
     return found
 
@@ -165,4 +170,4 @@ def checking(command: str, failed: Mapping[T, KafkaError], name: Callable[[T], s
 def _failure(error: KafkaError | CommandError, check: str) -> Failure:
     failure = explain(error)
     is_open = check and isinstance(error, KafkaError) and error.outcome_unknown
-    return failure._replace(hint=f"check with: {check}") if is_open else failure
+    return failure._replace(hint=f"check the result with: {check}") if is_open else failure

@@ -31,9 +31,9 @@ def cluster() -> None:
 @app.command()
 @with_common(*SHAPES)
 def describe(common: Common) -> int:
-    """Show cluster ID, brokers with racks and states, the controller, and feature levels.
+    """Show the cluster ID, brokers with racks and states, the controller, and feature levels.
 
-    Exits with 3 if a broker is fenced, or has replicas and is not registered.
+    Exits with 3 if a broker is fenced, or if an unregistered broker has replicas.
     """
     from kctl.cli.absent_brokers import find_absent  # the client: not wanted for --help
     from kctl.cli.admin_client import admin_of
@@ -96,7 +96,7 @@ def _controller(admin: "Admin", described: "ClusterDescription") -> int | None:
 @app.command()
 @with_common(*SHAPES)
 def quorum(common: Common) -> int:
-    """Show controllers and brokers with their lag behind the metadata log."""
+    """Show how far each controller and broker lags behind the metadata log."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)

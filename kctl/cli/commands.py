@@ -30,7 +30,7 @@ class Command(TyperCommand):
             if parameter.param_type_name == "argument":
                 for text in _texts(ctx.params.get(parameter.name)):
                     if any("\udc80" <= char <= "\udcff" for char in text):
-                        raise BadParameter(f"{text!r} is not UTF-8.", ctx, parameter)
+                        raise BadParameter(f"{text!r} is not valid UTF-8.", ctx, parameter)
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -177,9 +177,10 @@ def _refuse_missing_values(command: Any, ctx: Any, shared: Sequence[Any], args: 
         name = _before_value(word, options)
         value = None if name is None else next(words, None)
         if name is not None and value is not None and value.partition("=")[0] in options:
-            error = UsageError(f"{value!r} looks like an option: the value of {name} before it is missing.", ctx)
+            error = UsageError(f"Missing value for {name}: the next argument {value!r} looks like an option.", ctx)
             long = next((each for each in options[name].opts if each.startswith("--")), None)
-            error.hint = f"if {value} is the value, write {name}{value}" if long is None else f"write {long}={value}"
+            written = f"{name}{value}" if long is None else f"{long}={value}"
+            error.hint = f"to pass {value} as the value, write {written}"
             raise error
 
 
@@ -215,7 +216,7 @@ def _named_arguments(ctx: Any, given: Mapping[str, Any]) -> list[str]:
     for name, meant in options_of(ctx.command_path.partition(" ")[2]).items():
         for value in given.get(_parameter_of(name), ()) if meant == ARGUMENT else ():
             if value.startswith("-") and value != "-":
-                raise UsageError(f"{value!r} looks like an option: the value of {name} before it is missing.", ctx)
+                raise UsageError(f"Missing value for {name}: the next argument {value!r} looks like an option.", ctx)
             found.append(VALUES.get(name, {}).get(value, value))
     return found
 

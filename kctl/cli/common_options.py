@@ -23,7 +23,7 @@ def _listing(common: Common) -> int:
 
 @app.command("options")
 def options(ctx: typer.Context) -> int:
-    """Show the options for connection, timeouts, and output."""
+    """Show connection, timeout, and output options."""
     environment: Environment = ctx.obj
     formatter = ctx.make_formatter()
     write_common_options(command_of(_example), ctx, formatter)

@@ -43,10 +43,11 @@ def show(
     common: Common,
     kind: Type,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help=f"Resource name, or broker ID. Omit it for {DEFAULTS}.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help=f"Resource name, or broker ID. Omit this argument for {DEFAULTS}."),
     ] = None,
-    changed: Annotated[bool, typer.Option("--changed", help="Hide defaults.")] = False,
-    docs: Annotated[bool, typer.Option("--docs", help="Add descriptions.")] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Hide configs that have the default value.")] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="Add the description of each config.")] = False,
 ) -> int:
     """Show configs with their values, sources, and defaults.
 
@@ -58,7 +59,7 @@ def show(
     output = common.choose_output(*SHAPES)
     [resource], rest = _resource(kind, [] if name is None else [name])
     if rest:
-        raise click.UsageError(f"{DEFAULTS} have no name.")
+        raise click.UsageError(f"The type {DEFAULTS} does not accept a name.")
     with admin_of(common) as admin:
         results = admin.describe_configs([resource], include_synonyms=True, include_documentation=docs)
         suggest_resources(admin, results.failed)
@@ -73,7 +74,7 @@ def show(
 @app.command("set")
 @with_common(*SHAPES)
 def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
-    """Set configs of a resource. Other configs are not changed."""
+    """Set configs of a resource, without changing its other configs."""
     resources, pairs = _resource(kind, rest)
     return change(common, dict.fromkeys(resources, _some(read_pairs(pairs, "'KEY=VALUE'"))), dry_run=dry_run)
 
@@ -81,7 +82,7 @@ def set_(common: Common, kind: Type, rest: Rest, dry_run: DryRun = False, yes: Y
 @app.command()
 @with_common(*SHAPES)
 def unset(common: Common, kind: Type, rest: Keys, dry_run: DryRun = False, yes: YesUnneeded = False) -> int:  # noqa: ARG001
-    """Restore the defaults of configs."""
+    """Restore configs to their defaults."""
     resources, keys = _resource(kind, rest)
     return change(common, dict.fromkeys(resources, _some(dict.fromkeys(keys))), dry_run=dry_run)
 
@@ -164,7 +165,7 @@ def default_of(entry: "ConfigEntry") -> str | None:
 
 def _some(entries: Mapping[str, str | None]) -> Mapping[str, str | None]:
     if not entries:
-        raise click.UsageError("Missing argument: the config to change.")
+        raise click.UsageError("Missing argument: the name of the config to change.")
     return entries
 
 
@@ -174,8 +175,8 @@ def _resource(kind: str, words: list[str]) -> "tuple[list[ConfigResource], list[
     if kind == DEFAULTS:
         return [ConfigResource(ResourceType.BROKER, "")], words
     if not words:
-        raise click.UsageError(f"Missing argument NAME, the name of the {kind}.")
+        raise click.UsageError(f"Missing argument NAME: the name of the {kind}.")
     name, *rest = words
     if kind == "broker" and not (name.isascii() and name.isdigit()):
-        raise click.UsageError(f"{name!r} is not a broker ID, which is an integer.")
+        raise click.UsageError(f"Invalid broker ID {name!r}: use an integer.")
     return [ConfigResource(ResourceType[kind.upper().replace("-", "_")], name)], rest

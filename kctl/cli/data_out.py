@@ -32,7 +32,7 @@ class StdoutFailed(CommandError):
     def with_result(self) -> "StdoutFailed":
         """Return the same error with the unwritten data, for commands that changed something."""
         lines = self._unwritten.decode("utf-8", "replace").split("\n")
-        return StdoutFailed(self._error, self._unwritten, ["the result is:", *filter(None, lines)])
+        return StdoutFailed(self._error, self._unwritten, ["the unwritten output is:", *filter(None, lines)])
 
 
 def encoded(text: str) -> bytes:

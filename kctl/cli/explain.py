@@ -23,7 +23,7 @@ def explain(
             metavar="[CODE|TEXT]...", help="Code, name, or message to explain [default: list all exit codes]."
         ),
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List all topics.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List all available explanations.")] = False,
     output: Annotated[
         Output | None,
         output_option(*SHAPES),

@@ -140,13 +140,13 @@ def explain(error: BaseException) -> Failure:
     if isinstance(error, OSError) and _is_of_disk(error):
         error = file_error("cannot write", error)  # mostly of click, which writes help to stdout
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        hint = "ulimit -n shows how many files and connections this process may open"
+        hint = "show the limit of open files and connections with: ulimit -n"
         error = CommandError(ExitCode.USAGE, f"cannot open a file or connection: {error.strerror}", hint)
     code = exit_code(error)
     details = _details(error)
     message = _message(error)
     if isinstance(error, errors.KafkaError) and error.outcome_unknown:
-        message = f"{message}; the change may have been made"
+        message = f"{message}. The change may have been made"
     if isinstance(error, PARSER_ERRORS):  # words of the parser and of the command line, in one or more lines
         message, *others = message.replace("\n\t", " ").split("\n")
         details = [line.removeprefix("  ") for line in others]
@@ -205,7 +205,7 @@ def _message(error: BaseException) -> str:
         return str(error.args[0])
     if isinstance(error, errors.KafkaError):
         return str(error)
-    return f"unexpected error, which is a bug: {type(error).__name__}: {error}"
+    return f"unexpected error, which is a bug in kctl: {type(error).__name__}: {error}"
 
 
 def _sentence(error: Any) -> str:
@@ -223,7 +223,7 @@ def _no_such_command(name: str, ctx: Any) -> str:
 
     names = ctx.command.list_commands(ctx)
     meant = did_you_mean(Unknown.COMMAND, name, names, ctx.command_path.partition(" ")[2])
-    rest = f"There are: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
+    rest = f"Available commands: {', '.join(names)}." if meant is None else f"Did you mean '{meant}'?"
     return f"No such command '{name}'. {rest}"
 
 
@@ -239,14 +239,14 @@ def _no_such_option(name: str, ctx: Any) -> str:
 
 def _plain_number(sentence: str) -> str:
     sentence = _NO_NUMBER.sub(r"\1 is not an integer.", sentence)
-    return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is not allowed: {_range_text(found[2])}.", sentence)
+    return _OUT_OF_RANGE.sub(lambda found: f"{found[1]} is out of range: use {_range_text(found[2])}.", sentence)
 
 
 def _range_text(text: str) -> str:
     low, _, high = text.partition("<=x")
     if low == text:  # x>=1 or x<=9
-        return f"at least {text[3:]}" if text.startswith("x>=") else f"at most {text[3:]}"
-    return f"from {low} to {high.removeprefix('<=')}"
+        return f"{text[3:]} or more" if text.startswith("x>=") else f"{text[3:]} or less"
+    return f"{low} to {high.removeprefix('<=')}"
 
 
 def _details(error: BaseException) -> list[str]:
@@ -259,10 +259,10 @@ def _details(error: BaseException) -> list[str]:
     lines = [f"{error.limit}={error.timeout_ms}: {account}"] if str(account) else []
     causes = (str(error.cause), "" if error.cause is None else str(error.cause.__cause__))
     others = [str(each) for each in account.node_errors if str(each) not in causes]
-    more = [f"and {len(others) - MOST_NODES} more nodes"] if len(others) > MOST_NODES else []
+    more = [f"and {len(others) - MOST_NODES} more brokers"] if len(others) > MOST_NODES else []
     if error.forwarded:
         lines.append(
-            f"KRaft brokers forward {error.forwarded} to the controller; check the controllers with: kctl why cluster"
+            f"KRaft brokers forward {error.forwarded} to the controller. Check the controllers with: kctl why cluster"
         )
     return [*lines, *(f"also {other}" for other in others[:MOST_NODES]), *more]
 
@@ -281,7 +281,7 @@ def _hint(error: BaseException, code: ExitCode) -> str:
         and error.key == "sasl.jaas.config"
         and "needs sasl.jaas.config" in str(error)
     ):
-        return "use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"
+        return "set -X sasl.username=NAME, and put the password into $KCTL_SASL_PASSWORD"
     if not isinstance(error, errors.BrokerError | errors.TransportError):
         return ""
     from kctl.cli.explanations.advice import HINTED, broker_hint  # deferred import: only for errors

@@ -20,9 +20,9 @@ app = Commands()
 
 @app.command("help-json")
 def help_json(ctx: typer.Context) -> int:
-    """Print the command tree as JSON (docs/schemas/help.v1.json).
+    """Print all commands, arguments, options, and exit codes as JSON.
 
-    New fields may be added. Existing fields keep their meaning while `v` stays the same.
+    The schema is docs/schemas/help.v1.json. Later releases may add fields. Any other change increases `v`.
     """
     import json  # wanted only here
 

@@ -16,7 +16,7 @@ SECTIONS = {
     "Output": ("--output", "--json", "--quiet", "--verbose", "--trace", "--trace-file"),
 }
 """Sections of `kctl options`, in order."""
-COMMON = "Run `kctl options` for the options for connection, timeouts, and output."
+COMMON = "Run `kctl options` to show connection, timeout, and output options."
 """The line of each help that refers to the common options."""
 _METAVARS = {"integer": "N", "integer range": "N", "path": "PATH"}
 

@@ -84,7 +84,7 @@ class Interrupts:
         doing = "" if self._notice.doing is None else self._notice.doing()
         if not doing and not self._stderr_is_tty:
             return
-        text = f"{self._notice.program}: {doing or CLOSING}; press Ctrl-C again to quit now"
+        text = f"{self._notice.program}: {doing or CLOSING}. Press Ctrl-C again to exit immediately"
         if self._notice.show is not None:
             self._notice.show(text)
         else:

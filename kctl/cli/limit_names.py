@@ -20,7 +20,7 @@ OPTION_OF_LIMIT = {name: option for option, name in PROPERTY_OF_OPTION.items() i
     "max.block.ms": "--api-timeout",
     "close(timeout)": "--close-timeout",
     "idle_ms": "--idle",
-    "max_decompressed_bytes": "kctl consume --max-memory raises it",
+    "max_decompressed_bytes": "set by kctl consume --max-memory",
 }
 """Options by the client's name of a limit."""
 
@@ -28,7 +28,7 @@ _LIMIT = re.compile(rf"(\((?:the rest of )?)({'|'.join(map(re.escape, OPTION_OF_
 # Each expression begins with literal text: the search for it is 10 times as fast as for a condition.
 _LONGER = re.compile(r"use a longer (default\.api\.timeout\.ms)\b")
 _PROTOCOL = re.compile(r" security\.protocol=(?<=\btry security\.protocol=|\buse security\.protocol=)")
-_REFUSED = re.compile(r"bootstrap\.refused\.timeout\.ms=-1 (?=retries)")
+_REFUSED = re.compile(r"bootstrap\.refused\.timeout\.ms=-1 (?=to retry)")
 
 
 class DerivedLimits:

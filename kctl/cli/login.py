@@ -55,8 +55,8 @@ class Withheld(NamedTuple):
     address: str
 
     def __str__(self) -> str:
-        other = "other servers" if self.address == SERVERS else f"another {self.address}"
-        return f"{self.origin} sets {other} than {self.owner}, so kctl does not use its login"
+        other = "different servers" if self.address == SERVERS else f"a different {self.address}"
+        return f"kctl does not use the login of {self.owner}, because {self.origin} sets {other}"
 
 
 class _Bound(NamedTuple):
@@ -180,11 +180,13 @@ def with_jaas(by_name: Mapping[str, Setting], rank: "Mapping[str, int]") -> dict
             return found
     if user is None or password is None:
         other = PASSWORD if password is None else USERNAME
-        raise ConfigError(f"{given[0]} needs {other}: ${_variable(other)} or a file for --command-config", key=given[0])
+        raise ConfigError(
+            f"{given[0]} needs {other}: set ${_variable(other)}, or use a file with --command-config", key=given[0]
+        )
     mechanism = found.get(MECHANISM)
     if mechanism is None:
         known = ", ".join(MODULES)
-        raise ConfigError(f"{USERNAME} needs {MECHANISM}: {known}", key=MECHANISM)
+        raise ConfigError(f"{USERNAME} needs {MECHANISM}: use {known}", key=MECHANISM)
     is_written = user.of_profile or password.of_profile
     jaas = _jaas(mechanism.text, _quoted(user, is_written), _quoted(password, is_written))
     found[JAAS] = password._replace(value=jaas, of_profile=is_written)
@@ -237,7 +239,7 @@ def _jaas(mechanism: str, user: str, password: str) -> str:
     if module is None:
         known = ", ".join(MODULES)
         raise ConfigError(
-            f"sasl.mechanism {mechanism[:40]!r} does not use a user and password: use {known}", key=MECHANISM
+            f"sasl.mechanism {mechanism[:40]!r} does not use a username and password: use {known}", key=MECHANISM
         )
     return f'{module} required username="{user}" password="{password}";'
 

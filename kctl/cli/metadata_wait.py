@@ -59,11 +59,11 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
             nodes = admin.describe_cluster().nodes
             if len(nodes) > MOST_BROKERS:
                 common.say(
-                    f"{common.environment.program}: note: checking the changes on only {MOST_BROKERS:,} of "
+                    f"{common.environment.program}: note: kctl checks the changes on only {MOST_BROKERS:,} of "
                     f"{len(nodes):,} brokers"
                 )
             pending.extend(node.node_id for node in nodes[:MOST_BROKERS])
-            look_until(runtime, timer, "--api-timeout", "brokers to know the changes", missing, INTERVAL_MS)
+            look_until(runtime, timer, "--api-timeout", "brokers to apply the changes", missing, INTERVAL_MS)
     except (CommandError, KafkaError) as error:
         if not pending:
             common.say(
@@ -78,7 +78,7 @@ def wait_for_brokers(common: Common, admin: Admin, look: Look) -> None:
         )
     if late:
         who, within = brokers_text(late), f"{duration_text(timer.timeout_ms)} (--api-timeout)"
-        common.say(f"{common.environment.program}: note: {who} did not report the changes within {within}")
+        common.say(f"{common.environment.program}: note: {who} did not confirm the changes within {within}")
 
 
 def wait_for_topics(common: Common, admin: Admin, expected: Mapping[str, Knows]) -> None:

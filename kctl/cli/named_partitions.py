@@ -33,7 +33,7 @@ def _parse_one(text: str, where: str) -> tuple[str, Collection[int] | None]:
         return text, None
     topic, colon, numbers = text.partition(":")
     if not topic or len(topic) > LONGEST_TOPIC_NAME:
-        raise click.BadParameter(f"{text[:80]!r} is not TOPIC or TOPIC:0,2-4", param_hint=where)
+        raise click.BadParameter(f"use TOPIC or TOPIC:0,2-4 instead of {text[:80]!r}", param_hint=where)
     try:
         return topic, parse_partitions([numbers]) if colon else None
     except ValueError as e:

@@ -38,7 +38,7 @@ def read_password(common: Common, user: str, file: str | None, source: str | Non
     elif source is not None:
         where, text = "--password-from", _of_source(common, source)
     else:
-        where, text = "the password", _asked(common, user)
+        where, text = "terminal prompt", _asked(common, user)
     common.environment.secrets.values = (*common.environment.secrets.values, text)
     _check(where, text)
     return text
@@ -48,11 +48,11 @@ def _check(where: str, text: str) -> None:
     if not text:
         raise ConfigError(f"{where}: the password is empty")
     if "\n" in text or "\r" in text or "\0" in text:
-        raise ConfigError(f"{where}: the password has more than one line: check that this is the right file")
+        raise ConfigError(f"{where}: the password must be a single line without NUL characters")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise ConfigError(f"{where}: the password is not UTF-8") from None
+        raise ConfigError(f"{where}: the password is not valid UTF-8") from None
     if size > LONGEST_PASSWORD_BYTES:
         raise ConfigError(f"{where}: the password is longer than {LONGEST_PASSWORD_BYTES} bytes")
 
@@ -73,14 +73,14 @@ def _of_file(common: Common, file: str) -> str:
         os.close(descriptor)
     if raw is None:
         limit = WaitLimit(timer.timeout_ms, "--api-timeout")
-        what = f"timed out after {limit} reading --password-file {one_line(file)}"
-        raise CommandError(ExitCode.API_TIMEOUT, what, "close the writing end of the pipe")
+        what = f"timed out after {limit} while reading --password-file {one_line(file)}"
+        raise CommandError(ExitCode.API_TIMEOUT, what, "close the write end of the pipe")
     if len(raw) > LARGEST_SECRET_BYTES:
         raise ConfigError(f"--password-file: {one_line(file)} is larger than {LARGEST_SECRET_BYTES} bytes")
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise ConfigError(f"--password-file: {one_line(file)} is not UTF-8") from None
+        raise ConfigError(f"--password-file: {one_line(file)} is not valid UTF-8") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -104,10 +104,10 @@ def _asked(common: Common, user: str) -> str:
     except ConfigError:
         raise CommandError(
             ExitCode.USAGE,
-            f"cannot prompt for the password of {words}: there is no terminal",
+            f"cannot prompt for the password of {words}: no terminal found",
             "use --password-file FILE or --password-from SOURCE",
         ) from None
     if first != second:
         common.environment.secrets.values = (*common.environment.secrets.values, first, second)
-        raise ConfigError("the passwords differ: nothing was changed")
+        raise ConfigError("the passwords do not match: nothing was changed")
     return first

@@ -203,7 +203,7 @@ class Waits:
         with self._lock:
             if not self._ready:
                 return []
-            failed = [f"{place} is not usable: {_brief(place, each.error)}" for place, each in self._endings.items()]
+            failed = [f"cannot use {place}: {_brief(place, each.error)}" for place, each in self._endings.items()]
             return [f"connected to {place} in {elapsed_ms}ms" for place, elapsed_ms in self._ready.items()] + failed
 
     def failures(self, now_ms: int) -> list[str]:
@@ -227,13 +227,13 @@ class Waits:
         }
         for place, until_ms in self._throttled.items():
             if until_ms > now_ms:
-                found.setdefault(place, "the broker throttles this client (a quota)")
+                found.setdefault(place, "the broker throttles this client because of a quota")
         for place, ending in self._endings.items():
             if ending.is_retried(now_ms):
                 found.setdefault(place, _brief(place, ending.error))
         for attempt in self._attempts.values():
             if now_ms - attempt.started_at_ms >= REPORT_AFTER_MS:
-                found.setdefault(attempt.target.place, f"no progress {attempt.where} of connecting")
+                found.setdefault(attempt.target.place, f"no connection progress {attempt.where}")
         return [f"{place}: {cause}" for place, cause in found.items()]
 
 
@@ -343,7 +343,7 @@ class WaitNotices:
         return abs(self._started_at_ms + self._present_limit().limit_ms - now_ms) < REPORT_AFTER_MS
 
     def _say(self, causes: list[str]) -> None:
-        more = f"; and {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
+        more = f", and {len(causes) - MOST_CAUSES} more reasons" if len(causes) > MOST_CAUSES else ""
         shown = "; ".join(causes[:MOST_CAUSES])
         self.say(f"{self._program}: waiting: {shown}{more}, retrying for up to {self._present_limit()}")
 

@@ -128,13 +128,13 @@ class Common(NamedTuple):
 
     def note_ignored(self, config: ClientConfig) -> None:
         """Print the properties that have no effect. Those in files and variables are printed only with -v."""
-        without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} has no SASL"}
+        without_sasl = {"sasl.mechanism": f"security.protocol={config.security_protocol} does not use SASL"}
         for name, reason in {**config.ignored, **({} if config.uses_sasl else without_sasl)}.items():
             setting = self.settings.by_name.get(name)
             if setting is not None and (
                 setting.origin == "-X" or (self.verbose and not setting.origin.startswith("--"))
             ):
-                self.say(f"{self.environment.program}: note: {setting.origin} {name} is ignored: {reason}")
+                self.say(f"{self.environment.program}: note: {name} from {setting.origin} is ignored: {reason}")
 
 
 def _duration(*names: str, text: str) -> Any:
@@ -157,7 +157,8 @@ def common(
         typer.Option("--bootstrap-server", "--bootstrap-servers", "--brokers", metavar="HOST:PORT", hidden=True),
     ] = None,
     api_timeout: Annotated[
-        int | None, _duration("--api-timeout", text="Maximum time for each call [default: 60s].")
+        int | None,
+        _duration("--api-timeout", text="Maximum time for each operation, including retries [default: 60s]."),
     ] = None,
     connect_timeout: Annotated[
         int | None,
@@ -177,18 +178,22 @@ def common(
         bool | None,
         typer.Option(
             "--fail-fast/--no-fail-fast",
-            help="Exit after 5s if all bootstrap servers refuse connections or do not resolve. --no-fail-fast "
-            "retries until --api-timeout. --no-fail-fast is the default of wait, pipeline jobs, produce from stdin, "
-            "and consume without an end.",
+            help="Exit after 5s if all bootstrap servers refuse connections or do not resolve. With "
+            "--no-fail-fast, retry until --api-timeout. --no-fail-fast is the default for wait, pipeline jobs, produce "
+            "from stdin, and consume without an end offset.",
         ),
     ] = None,
     security_protocol: Annotated[
         str | None,
-        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."),
+        typer.Option(
+            "--security-protocol",
+            metavar="NAME",
+            help="Security protocol: PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL.",
+        ),
     ] = None,
     override: Annotated[
         list[str] | None,
-        typer.Option("-X", metavar="KEY=VALUE", help="Kafka client property by its official name. Repeatable."),
+        typer.Option("-X", metavar="KEY=VALUE", help="Kafka client property to set, such as client.id=me. Repeatable."),
     ] = None,
     command_config: Annotated[
         Path | None,
@@ -273,7 +278,7 @@ def common(
     if chosen is not None and chosen.file.mode & FOR_OTHERS:
         _note_open_secrets(shared, chosen)
     for withheld in settings.withheld:
-        takes = f" (-C {chosen.name} uses it)" if chosen is not None and withheld.is_of_profile else ""
+        takes = f". To use the login, add -C {chosen.name}" if chosen is not None and withheld.is_of_profile else ""
         shared.say(f"{environment.program}: note: {withheld}{takes}")
     if verbose:
         _note_default_ports(shared)
@@ -281,7 +286,7 @@ def common(
         shared.say(f"{environment.program}: note: {path} belongs to another user and is ignored")
     for variable in unknown_variables(environment.environ):
         meant = did_you_mean(Unknown.VARIABLE, variable, known_variables())
-        suggestion = "" if meant is None else f"; did you mean ${meant}?"
+        suggestion = "" if meant is None else f". Did you mean ${meant}?"
         shared.say(f"{environment.program}: note: ${variable} is not a known setting and is ignored{suggestion}")
     return shared
 
@@ -298,7 +303,7 @@ def _note_default_ports(shared: Common) -> None:
         if has_no_port(entry.strip()):
             shared.say(
                 f"{shared.environment.program}: note: {servers.origin} {entry.strip()} has no port: "
-                f"{DEFAULT_PORT} is used"
+                f"kctl uses port {DEFAULT_PORT}"
             )
 
 
@@ -350,7 +355,9 @@ def _start_trace_file(environment: Environment, path: Path) -> "TraceFile":
 
 def _limit(flag: str, limit_ms: int | None) -> Setting | None:
     if limit_ms == 0:
-        raise click.BadParameter("0 leaves no time for a request: use 1ms or more, such as 5s", param_hint=f"'{flag}'")
+        raise click.BadParameter(
+            "a timeout of 0 leaves no time for requests: use at least 1ms, such as 5s", param_hint=f"'{flag}'"
+        )
     return None if limit_ms is None else Setting(limit_ms, flag)
 
 
@@ -409,7 +416,7 @@ def with_common(
             if named is not None:
                 if given["profile"] not in (None, named):
                     raise click.UsageError(
-                        f"-C {given['profile']} and {named} are different profiles: use one of them."
+                        f"-C {given['profile']} and {named} select different profiles: use only one of them."
                     )
                 given["profile"] = named
             is_stream = repeats is not None and repeats(given)
@@ -429,7 +436,7 @@ def with_common(
 
 def _refuse_options(ctx: typer.Context, subcommand: str) -> None:
     for name in (each.opts[0] for each in ctx.command.params if _is_given(ctx, each.name or "")):
-        raise click.UsageError(f"Put {name} after '{subcommand}'.", ctx)
+        raise click.UsageError(f"Put option {name} after '{subcommand}'.", ctx)
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:

@@ -69,11 +69,12 @@ def shape_of_json(
     shape = Output.JSON if Output.JSON in offered and not is_stream else Output.JSONL
     if output not in (None, shape):
         raise click.UsageError(
-            f"--json selects --output {shape.value}, and cannot be combined with --output {output.value}."
+            f"--json cannot be combined with --output {output.value}: it selects --output {shape.value}."
         )
     return shape
 
 
 def refuse_shape(shape: str, offered: Sequence[str]) -> Never:
-    what = f"offers {', '.join(offered)}" if offered else "prints no data"
-    raise click.UsageError(f"--output {shape}: this command {what}.")
+    if not offered:
+        raise click.UsageError(f"--output {shape}: this command prints no data.")
+    raise click.UsageError(f"--output {shape}: this command offers {', '.join(offered)}.")

@@ -24,15 +24,15 @@ def open_private(path: str) -> int:
         descriptor = os.open(path, flags, PRIVATE_MODE)
     except OSError as e:
         if e.errno == errno.ELOOP:
-            raise OSError(e.errno, "a symbolic link, which is not followed") from None
+            raise OSError(e.errno, "symbolic links are not followed") from None
         if e.errno == errno.ENXIO:
-            raise OSError(e.errno, "a pipe without a reader") from None
+            raise OSError(e.errno, "the pipe has no reader") from None
         raise
     block(descriptor)  # a pipe without a reader would have kept us waiting
     try:
         found = os.fstat(descriptor)
         if not own and not stat.S_ISCHR(found.st_mode) and not is_owned(found, others=0):
-            raise OSError(errno.EPERM, "it belongs to another user")
+            raise OSError(errno.EPERM, "the file belongs to another user")
         if not own and stat.S_ISREG(found.st_mode):
             set_mode(descriptor, PRIVATE_MODE)
             os.ftruncate(descriptor, 0)

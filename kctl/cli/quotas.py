@@ -35,8 +35,12 @@ Names = Mapping[str, str | None]
 
 app = Commands(no_args_is_help=True)
 
-Pairs = Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help=f"{', '.join(KEYS)}.", show_default=False)]
-Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=f"{', '.join(KEYS)}.", show_default=False)]
+Pairs = Annotated[
+    list[str], typer.Argument(metavar="KEY=VALUE...", help=f"Quotas to set: {', '.join(KEYS)}.", show_default=False)
+]
+Keys = Annotated[
+    list[str], typer.Argument(metavar="KEY...", help=f"Quotas to remove: {', '.join(KEYS)}.", show_default=False)
+]
 
 
 @app.callback()
@@ -45,7 +49,9 @@ def quotas() -> None:
 
 
 def entity_options(
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name without User:.")] = None,
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="NAME", help="User name without the prefix User:.")
+    ] = None,
     user_default: Annotated[bool, typer.Option("--user-default", help="Select the default for all users.")] = False,
     client_id: Annotated[str | None, typer.Option("--client-id", metavar="ID", help="Client ID.")] = None,
     client_id_default: Annotated[
@@ -62,7 +68,7 @@ def entity_options(
         if name is not None and is_default:
             raise click.UsageError(f"--{kind} and --{kind}-default cannot be combined.")
         if name == "":
-            raise click.BadParameter(f"the {kind} is empty", param_hint=f"'--{kind}'")
+            raise click.BadParameter("use a value that is not empty", param_hint=f"'--{kind}'")
         if name is not None or is_default:
             found[kind] = name
     if "ip" in found and len(found) > 1:
@@ -74,7 +80,7 @@ def entity_options(
 @with_common(*SHAPES)
 @with_options(names=entity_options)
 def list_(common: Common, names: Names) -> int:
-    """List quotas, for all entities or for a user, client ID, or address."""
+    """List all quotas, or the quotas of a user, client ID, or address."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -102,9 +108,9 @@ def set_(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Set quotas of a user, a client ID, both, or an address.
+    """Set quotas for a user, a client ID, a user with a client ID, or an address.
 
-    Rates are bytes or requests per second for each broker. Sizes such as 1MB or 512KiB work.
+    Each broker applies the quotas separately. Byte rates are bytes per second, such as 500000, 1MB, or 512KiB.
     """
     values = {_key(key, "'KEY=VALUE'"): _value(key, text) for key, text in read_pairs(pairs, "'KEY=VALUE'").items()}
     return _change(common, names, values, dry_run=dry_run)
@@ -120,7 +126,7 @@ def unset(
     dry_run: DryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - as above
 ) -> int:
-    """Remove quotas, so that defaults apply."""
+    """Remove quotas, so that the defaults apply."""
     return _change(common, names, dict.fromkeys(_key(key, "'KEY'") for key in keys), dry_run=dry_run)
 
 
@@ -130,7 +136,7 @@ def unset(
 def describe(common: Common, names: Names) -> int:
     """Show the effective quotas of a client, with their sources.
 
-    The most specific quota applies: user with client ID, user, client ID, and then defaults.
+    The most specific quota applies, in this order: user with client ID, user, client ID, defaults.
     """
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.client.admin import effective_quotas
@@ -148,7 +154,7 @@ def describe(common: Common, names: Names) -> int:
     ]
     write_listing(common.environment, output, Listing("quotas", EFFECTIVE_COLUMNS, rows, shown=EFFECTIVE_COLUMNS[:3]))
     if not rows:
-        common.say(f"{common.environment.program}: no quotas apply")
+        common.say(f"{common.environment.program}: no effective quotas found")
     return ExitCode.OK
 
 
@@ -185,7 +191,7 @@ def _change(common: Common, names: Names, values: Mapping[str, float | None], *,
 
 def _needed(names: Names) -> None:
     if not names:
-        raise click.UsageError("Missing option --user, --client-id, --ip or one of their defaults.")
+        raise click.UsageError("Missing option --user, --client-id, --ip, or an option for their defaults.")
 
 
 def _key(key: str, where: str) -> str:
@@ -205,7 +211,9 @@ def _value(key: str, text: str) -> float:
         value = -1
     if not 0 < value < float("inf") or "_" in text:
         sizes = ", or a size such as 1MB or 512KiB" if is_size else ""
-        raise click.BadParameter(f"{key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'")
+        raise click.BadParameter(
+            f"invalid quota {key}={text}: use a number greater than 0{sizes}", param_hint="'KEY=VALUE'"
+        )
     return value
 
 

@@ -57,7 +57,7 @@ def start(
             min=0,
             max=HIGHEST_PORT,
             metavar="N",
-            help="Port of the first broker. The other brokers use the next ports. 0 uses free ports.",
+            help="Port of the first broker. Other brokers use the next ports. With 0, all brokers use free ports.",
         ),
     ] = 9092,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
@@ -72,11 +72,11 @@ def start(
         ),
     ] = 1,
     num_partitions: Annotated[
-        int, typer.Option("--num-partitions", min=1, metavar="N", help="Partitions of topics created without a number.")
+        int, typer.Option("--num-partitions", min=1, metavar="N", help="Default number of partitions of new topics.")
     ] = 1,
     configs: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="KEY=VALUE", help="Broker config by its official name. Repeatable."),
+        typer.Option("--config", metavar="KEY=VALUE", help="Broker config to set. Repeatable."),
     ] = None,
     node_ids_from: Annotated[
         int, typer.Option("--node-ids-from", min=0, max=1000, metavar="N", help="ID of the first broker.")
@@ -88,7 +88,11 @@ def start(
     min_insync_replicas: Annotated[
         int,
         typer.Option(
-            "--min-insync-replicas", min=1, max=MOST_NODES, metavar="N", help="In-sync replicas that acks=all needs."
+            "--min-insync-replicas",
+            min=1,
+            max=MOST_NODES,
+            metavar="N",
+            help="Minimum number of in-sync replicas for acks=all.",
         ),
     ] = 1,
     transaction_version: Annotated[
@@ -98,7 +102,7 @@ def start(
             min=0,
             max=2,
             metavar="N",
-            help="Feature transaction.version: 2 raises the producer epoch in each transaction (KIP-890).",
+            help="Level of the feature transaction.version. Level 2 raises the producer epoch for each transaction.",
         ),
     ] = 2,
     acls: Annotated[bool, typer.Option("--acls", help="Enforce ACLs.")] = False,
@@ -107,7 +111,7 @@ def start(
         typer.Option(
             "--super-user",
             metavar="PRINCIPAL",
-            help="Principal that needs no ACLs. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
+            help="Super user with all permissions. Repeatable [default: User:ANONYMOUS, or the first --sasl-user].",
         ),
     ] = None,
     sasl_users: Annotated[
@@ -115,36 +119,38 @@ def start(
         typer.Option(
             "--sasl-user",
             metavar="NAME=VALUE",
-            help="SASL user, and the file with the password: NAME=FILE. Clients must then use SASL. Repeatable.",
+            help="SASL user and file with the password, as NAME=FILE. Clients must then use SASL. Repeatable.",
         ),
     ] = None,
     tls_certificate: Annotated[
         Path | None,
         typer.Option(
-            "--tls-certificate", metavar="FILE", help="PEM file with key and certificates. Requires clients to use TLS."
+            "--tls-certificate",
+            metavar="FILE",
+            help="PEM file with private key and certificates. Clients must then use TLS.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Directory that keeps topics, records, and committed offsets."),
+        typer.Option("--data", metavar="DIR", help="Directory to store topics, records, and committed offsets in."),
     ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
             "--control",
             metavar="PATH",
-            help="Socket for commands of `kctl sandbox fault` [default: a socket that other commands find].",
+            help="Control socket for `kctl sandbox fault` and `kctl sandbox status` [default: chosen automatically].",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
 ) -> int:
-    """Start a cluster and run it until Ctrl-C. Records are kept in memory. --data saves them at the end.
+    """Start a cluster and run it until Ctrl-C. Records are kept in memory, and saved on exit if --data is set.
 
     Prints the bootstrap servers on stdout when the cluster is ready.
     """
     if port and port + nodes - 1 > HIGHEST_PORT:
         raise click.BadParameter(
-            f"{nodes} nodes from port {port} need ports above {HIGHEST_PORT}", param_hint="'--port'"
+            f"{nodes} brokers from port {port} need ports above {HIGHEST_PORT}", param_hint="'--port'"
         )
     from kctl.cli.sandbox_control import new_socket
     from kctl.cli.sandbox_security import ANONYMOUS, read_principal, read_security
@@ -167,7 +173,7 @@ def start(
 
     if replication_factor > nodes:
         raise click.BadParameter(
-            f"{replication_factor} replicas need {replication_factor} nodes, not {nodes}",
+            f"{replication_factor} replicas need at least {replication_factor} brokers, but --nodes is {nodes}",
             param_hint="'--replication-factor'",
         )
     names = [text.partition("=")[0] for text in sasl_users or ()]
@@ -207,14 +213,16 @@ def start(
 def _running(nodes: int, *, keeps_data: bool) -> str:
     ends = "saves" if keeps_data else "deletes"
     if nodes == 1:
-        return f"1 broker is running; Ctrl-C stops it and {ends} its data"
-    return f"{nodes} brokers are running; Ctrl-C stops them and {ends} their data"
+        return f"1 broker is running. Ctrl-C stops it and {ends} its data"
+    return f"{nodes} brokers are running. Ctrl-C stops them and {ends} their data"
 
 
 @app.command("fault", cls=_Fault)
 def inject_fault(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command, such as: start 2 freeze.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="Command for the sandbox, such as: start 2 freeze.")
+    ],
     control: Annotated[
         Path | None,
         typer.Option("--control", metavar="PATH", help="Socket of the sandbox [default: the running sandbox]."),
@@ -222,7 +230,7 @@ def inject_fault(
 ) -> int:
     """Inject a fault into a running sandbox, or move leaders and coordinators.
 
-    FAULT is blackhole, refuse, reset, reset-on-request, silence, freeze, drop-responses, or delay. NODE is a broker id.
+    FAULT is blackhole, refuse, reset, reset-on-request, silence, freeze, drop-responses, or delay. NODE is a broker ID.
     """
     from kctl.cli.sandbox_control import PATIENCE_S, chosen_socket
     from kctl.sandbox import control_socket
@@ -235,7 +243,7 @@ def inject_fault(
         raise CommandError(
             ExitCode.USAGE,
             f"cannot connect to a sandbox at {control}: {e.strerror or e}",
-            "start one with: kctl sandbox start --control PATH",
+            "start a sandbox with: kctl sandbox start --control PATH",
         ) from None
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'COMMAND...'") from None
@@ -272,7 +280,9 @@ def _listen(served: "ServedSandbox", control: Path) -> None:
         served.serve_commands(control)
     except OSError as e:
         raise CommandError(
-            ExitCode.USAGE, f"cannot take commands at {control}: {e.strerror or e}", "choose a path that does not exist"
+            ExitCode.USAGE,
+            f"cannot create control socket {control}: {e.strerror or e}",
+            "choose a path that does not exist",
         ) from None
 
 
@@ -291,12 +301,14 @@ def _racks_of(nodes: int, text: str | None) -> list[str] | None:
         return None
     racks = text.split(",")
     if "" in racks or len(racks) > nodes:
-        raise click.BadParameter(f"{text!r}: use 1 to {nodes} racks, separated by commas", param_hint="'--racks'")
+        raise click.BadParameter(
+            f"use 1 to {nodes} racks, separated by commas, instead of {text!r}", param_hint="'--racks'"
+        )
     return [racks[at % len(racks)] for at in range(nodes)]
 
 
 def _read_topic(text: str) -> tuple[str, int]:
     match = _TOPIC.fullmatch(text)
     if match is None:
-        raise click.BadParameter(f"{text!r} is not NAME or NAME:PARTITIONS", param_hint="'--topic'")
+        raise click.BadParameter(f"use NAME or NAME:PARTITIONS instead of {text!r}", param_hint="'--topic'")
     return match["name"], int(match["partitions"] or 1)

@@ -74,7 +74,9 @@ def chosen_socket(environ: Mapping[str, str], control: Path | None) -> Path:
         raise no_sandbox()
     listed = "; ".join(f"{state['bootstrap']}: --control {path}" for path, state in found.items())
     raise CommandError(
-        ExitCode.USAGE, f"{len(found)} sandboxes are running", f"choose one with --control PATH: {listed}"
+        ExitCode.USAGE,
+        f"cannot select a sandbox: {len(found)} sandboxes are running",
+        f"choose one with --control PATH: {listed}",
     )
 
 
@@ -86,7 +88,7 @@ def read_status(environ: Mapping[str, str], control: Path | None) -> dict[Path, 
         return {control: _status_at(control)}
     except (OSError, ValueError) as e:
         text = f"cannot connect to a sandbox at {control}: {getattr(e, 'strerror', None) or e}"
-        raise CommandError(ExitCode.USAGE, text, "start one with: kctl sandbox start --control PATH") from None
+        raise CommandError(ExitCode.USAGE, text, "start a sandbox with: kctl sandbox start --control PATH") from None
 
 
 def _status_at(path: Path) -> Any:
@@ -99,7 +101,7 @@ def _status_at(path: Path) -> Any:
         texts, numbers = [None], []
     if all(isinstance(each, str) for each in texts) and all(isinstance(each, int) for each in numbers):
         return state
-    raise ValueError("the response is not the state of a sandbox")
+    raise ValueError("the response does not contain the state of a sandbox")
 
 
 def status_listing(found: Mapping[Path, Any]) -> Listing:
@@ -113,7 +115,9 @@ def status_listing(found: Mapping[Path, Any]) -> Listing:
 
 
 def no_sandbox() -> CommandError:
-    return CommandError(ExitCode.USAGE, "no running sandbox of this user found", "start one with: kctl sandbox start")
+    return CommandError(
+        ExitCode.USAGE, "no running sandbox found for this user", "start a sandbox with: kctl sandbox start"
+    )
 
 
 def _is_private(folder: Path) -> bool:

@@ -47,10 +47,12 @@ def read_principal(text: str) -> str:
 def _user(text: str) -> tuple[str, str]:
     name, equals, file = text.partition("=")
     if not (name and equals and file):
-        raise click.BadParameter(f"{text!r} is not NAME=FILE: a user and the file of its password", param_hint=_USER)
+        raise click.BadParameter(
+            f"use NAME=FILE, a user and the file with the password, instead of {text!r}", param_hint=_USER
+        )
     password = _text(Path(file), _USER).rstrip("\r\n")
     if not password:
-        raise click.BadParameter(f"{file} is empty", param_hint=_USER)
+        raise click.BadParameter(f"password file {file} is empty", param_hint=_USER)
     return name, password
 
 

@@ -31,13 +31,11 @@ LATEST = "latest"
 
 app = Commands(no_args_is_help=True)
 
-Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Subject, such as orders-value.")]
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Subject name, such as orders-value.")]
 SchemaFile = Annotated[str, typer.Argument(metavar="FILE", help="Schema file. - reads stdin.")]
 Type = Annotated[
     str | None,
-    typer.Option(
-        "--type", parser=TYPES, metavar=TYPES.metavar, help="Type of the schema [default: from the file extension]."
-    ),
+    typer.Option("--type", parser=TYPES, metavar=TYPES.metavar, help="Schema type [default: from the file extension]."),
 ]
 References = Annotated[
     list[str] | None,
@@ -49,7 +47,7 @@ References = Annotated[
 ]
 Version = Annotated[
     str | None,
-    typer.Option("--version", metavar="N", help="Version of the subject [default: latest].", show_default=False),
+    typer.Option("--version", metavar="N", help="Version of the schema [default: latest].", show_default=False),
 ]
 
 
@@ -84,7 +82,7 @@ def list_(
 @with_common(*SHAPES)
 def show(
     common: Common,
-    name: Annotated[str, typer.Argument(metavar="SUBJECT|ID", help="Subject, or schema ID.")],
+    name: Annotated[str, typer.Argument(metavar="SUBJECT|ID", help="Subject name, or schema ID.")],
     version: Version = None,
 ) -> int:
     """Show a schema by subject and version, or by ID."""
@@ -142,7 +140,7 @@ def register(
 ) -> int:
     """Register a schema as the next version of a subject.
 
-    A schema that the subject already has keeps its ID.
+    If the subject already has this schema, its ID does not change.
     """
     output = common.choose_output(*SHAPES)
     schema = _schema(common, file, kind, references)
@@ -165,20 +163,23 @@ def delete(
     subject: Subject,
     version: Version = None,
     permanent: Annotated[
-        bool, typer.Option("--permanent", help="Delete a deleted subject permanently. Its schema IDs are lost.")
+        bool,
+        typer.Option(
+            "--permanent", help="Permanently delete a subject that is already deleted, including its schema IDs."
+        ),
     ] = False,
 ) -> int:
-    """Delete a subject, or one version.
+    """Delete a subject, or one version of a subject.
 
-    Shows the versions and prompts for confirmation. In scripts, add --execute. Records stay readable until
-    --permanent.
+    Shows the versions and prompts for confirmation. In scripts, add --execute. Records stay readable unless
+    you add --permanent.
     """
     output = common.choose_output(*SHAPES)
     registry = _registry(common)
     versions = registry.versions(subject, deleted=permanent) if version is None else [_number(version, "'--version'")]
     how = "permanently deleted" if permanent else "deleted"
-    what = f"{subject}, version{'' if len(versions) == 1 else 's'} {', '.join(map(str, versions))}"
-    question = f"{'Permanently delete' if permanent else 'Delete'} it?"
+    what = f"subject {subject}, version{'' if len(versions) == 1 else 's'} {', '.join(map(str, versions))}"
+    question = "Permanently delete these versions?" if permanent else "Delete these versions?"
     is_wanted = consent is Consent.GIVEN or is_confirmed(common, consent, [what], question)
     if is_wanted:
         versions = registry.delete(subject, None if version is None else versions[0], permanent=permanent)
@@ -196,7 +197,7 @@ def config(
     common: Common,
     subject: Annotated[
         str | None,
-        typer.Argument(metavar="[SUBJECT]", help="Subject [default: the level of the whole registry]."),
+        typer.Argument(metavar="[SUBJECT]", help="Subject name [default: the whole registry]."),
     ] = None,
     level: Annotated[
         str | None,
@@ -282,5 +283,5 @@ def _version(version: str | None) -> int | str:
 def _number(text: str, where: str) -> int:
     number = integer_in(text)
     if number is None or not 0 < number < 2**31:
-        raise click.BadParameter(f"{text!r} is not a number from 1 to {2**31 - 1}.", param_hint=where)
+        raise click.BadParameter(f"{text!r} is not an integer from 1 to {2**31 - 1}.", param_hint=where)
     return number

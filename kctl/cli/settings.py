@@ -249,7 +249,7 @@ def _of_overrides(overrides: Iterable[str]) -> dict[str, Setting]:
             or_variable = f", into ${variable}," if _property_of_variable(variable) is not None else ""
             raise ConfigError(
                 f"-X {name}: other users of this machine can read secrets on the command line. "
-                f"Put the secret into a file for --command-config{or_variable} or let a profile fetch it",
+                f"Put the secret into a file for --command-config{or_variable} or reference it in a profile",
                 key=name,
             )
         found[name] = Setting(value, "-X")

@@ -56,13 +56,14 @@ COMMANDS = {
 OPTIONS: dict[str, dict[str, str]] = {
     "consume": {
         "--print-keys": "-f '%k %v\\n'", "--property": "-f '%k %v\\n'",
-        "--whitelist": "'/PATTERN/' as TOPIC", "--include": "'/PATTERN/' as TOPIC",
+        "--whitelist": "kctl consume /PATTERN/", "--include": "kctl consume /PATTERN/",
     },
     "produce": {
-        "--json": "-i jsonl", "-J": "-i jsonl", "--value": "the value on stdin", "-m": "the value on stdin",
-        "-l": "FILE: each line is a record", "--property": "-K TEXT", "-T": "tee in front of kctl",
+        "--json": "-i jsonl", "-J": "-i jsonl",
+        "--value": "echo VALUE | kctl produce TOPIC", "-m": "echo VALUE | kctl produce TOPIC",
+        "-l": "kctl produce TOPIC FILE", "--property": "-K TEXT", "-T": "tee FILE | kctl produce TOPIC",
     },
-    "topics offsets": {"--time": "--at @TIME; without it both ends"},
+    "topics offsets": {"--time": "--at @TIME"},
     "groups": {
         "--offsets": "groups lag GROUP", "--members": "groups members GROUP", "--state": "groups describe GROUP",
         "--print-summary": "groups describe GROUP",
@@ -81,10 +82,10 @@ OPTIONS: dict[str, dict[str, str]] = {
     "partitions": {
         "--under-replicated": "topics list --under-replicated", "--unavailable-partitions": "topics list --offline",
     },
-    "partitions move": {"--execute": "partitions move PLAN, which moves immediately"},
+    "partitions move": {"--execute": "partitions move PLAN"},
     "profile": {"-s": "-X KEY=VALUE", "--set": "-X KEY=VALUE"},
     "": {
-        "--zookeeper": "-b HOST:PORT of a broker", "--set": "-X KEY=VALUE", "--user": "-X sasl.username=NAME",
+        "--zookeeper": "-b HOST:PORT", "--set": "-X KEY=VALUE", "--user": "-X sasl.username=NAME",
         "--username": "-X sasl.username=NAME", "--password": "$KCTL_SASL_PASSWORD",
         "--sasl-mechanism": "-X sasl.mechanism=NAME", "--tls": "--security-protocol SSL",
         "--ssl": "--security-protocol SSL", "--ca": "-X ssl.truststore.location=FILE",

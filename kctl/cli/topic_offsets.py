@@ -163,7 +163,7 @@ def _position(common: Common, text: str) -> Position:
     spec = _spec(common, text, "'--before'")
     start = spec.start
     if spec.end is not None or spec.spans or not (isinstance(start, Absolute | AtTime) or start == END):
-        raise click.BadParameter(f"{text!r} is not an offset, @time or end", param_hint="'--before'")
+        raise click.BadParameter(f"use an offset, @TIME, or end instead of {text!r}", param_hint="'--before'")
     assert start is not None
     return start
 
@@ -171,7 +171,7 @@ def _position(common: Common, text: str) -> Position:
 def _instant_ms(common: Common, text: str, where: str) -> int:
     spec = _spec(common, text, where)
     if spec.end is not None or spec.spans or not isinstance(spec.start, AtTime):
-        raise click.BadParameter(f"{text!r} is not one of {', '.join(PLACES)}, @time", param_hint=where)
+        raise click.BadParameter(f"use {', '.join(PLACES)}, or @TIME instead of {text!r}", param_hint=where)
     return spec.start.at_ms
 
 

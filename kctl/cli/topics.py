@@ -48,7 +48,9 @@ UnderReplicated = Annotated[
 Offline = Annotated[bool, typer.Option("--offline", help="Show only partitions without a leader.")]
 Name = Annotated[
     str,
-    typer.Argument(metavar="TOPIC[:P,P-P]", show_default=False, help="A name, or '/PATTERN/' for all that match."),
+    typer.Argument(
+        metavar="TOPIC[:P,P-P]", show_default=False, help="Topic, or '/PATTERN/' for all topics that match."
+    ),
 ]
 NewNames = Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)]
 
@@ -65,9 +67,11 @@ def list_(
     internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
-    size: Annotated[bool, typer.Option("--size", help="Show the size of all replicas. Queries all brokers.")] = False,
+    size: Annotated[
+        bool, typer.Option("--size", help="Show the total size of all replicas. Queries all brokers.")
+    ] = False,
 ) -> int:
-    """List topics with partitions and replication factor."""
+    """List topics with their partitions and replication factor."""
     from kctl.cli.admin_client import admin_of, nothing_found  # the client: not wanted for --help
     from kctl.cli.changes import report_failures
     from kctl.cli.topic_rows import Health, list_listing, topic_sizes
@@ -98,12 +102,12 @@ def describe(
     under_replicated: UnderReplicated = False,
     offline: Offline = False,
     configs: Annotated[
-        bool, typer.Option("--configs", help="Show configs with source and default instead of partitions.")
+        bool, typer.Option("--configs", help="Show configs with sources and defaults instead of partitions.")
     ] = False,
-    docs: Annotated[bool, typer.Option("--docs", help="With --configs, add descriptions.")] = False,
-    size: Annotated[bool, typer.Option("--size", help="Show the size of each replica instead.")] = False,
+    docs: Annotated[bool, typer.Option("--docs", help="With --configs, add the description of each config.")] = False,
+    size: Annotated[bool, typer.Option("--size", help="Show the size of each replica.")] = False,
 ) -> int:
-    """Show leader, replicas, and in-sync replicas of each partition."""
+    """Show the leader, replicas, and in-sync replicas of each partition."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
     from kctl.cli.named_partitions import chosen_topics, parse_patterns
     from kctl.cli.nearest_names import suggest_topics
@@ -157,7 +161,7 @@ def create(
     ] = None,
     configs: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="KEY=VALUE", help="Topic config. Repeatable."),
+        typer.Option("--config", metavar="KEY=VALUE", help="Topic config to set. Repeatable."),
     ] = None,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Skip topics that already exist.")] = False,
     dry_run: DryRun = False,
@@ -200,7 +204,7 @@ def create(
         failed = []
         for name, error in results.failed.items():
             if if_not_exists and getattr(error, "code", None) == ErrorCode.TOPIC_ALREADY_EXISTS:
-                common.say(f"kctl topics: topic {name} already exists")
+                common.say(f"kctl topics: skipped topic {name}, which already exists")
             else:
                 failed.append(error)
         check = checking("kctl topics describe", results.failed)
@@ -231,7 +235,7 @@ def alter(
 ) -> int:
     """Change configs of topics, or add partitions.
 
-    Existing records are not moved. With more partitions, new records of a key may go to another partition.
+    Existing records are not moved. With more partitions, new records with the same key may go to a different partition.
     """
     from kctl.cli.named_partitions import parse_patterns  # the client: not wanted for --help
     from kctl.cli.topic_configs import Alteration, alter_topics

@@ -6,7 +6,7 @@ from kctl.cli.options import Common
 
 MANY_RECORDS: Final = 1_000_000
 """Number of records above which the note appears."""
-UNCOMPILED: Final = "this install has no compiled record module: records need many times the CPU time"
+UNCOMPILED: Final = "the compiled record module is not installed, so records need much more CPU time"
 
 
 def state() -> str:
@@ -23,4 +23,4 @@ def note_uncompiled(common: Common, records: int = MANY_RECORDS + 1) -> None:
 
     if not is_compiled():
         common.say(f"{common.environment.program}: note: {UNCOMPILED}")
-        common.say("hint: install a wheel, or install with a C compiler and without KCTL_PURE=1")
+        common.say("hint: install kctl from a wheel, or with a C compiler and without KCTL_PURE=1")

@@ -81,7 +81,7 @@ Password = tuple[str | None, str | None, int]
 def list_(
     common: Common, names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None
 ) -> int:
-    """List users with SCRAM mechanisms and iterations."""
+    """List SCRAM users with their mechanisms and iterations."""
     from kctl.cli.admin_client import admin_of  # the client: not wanted for --help
 
     output = common.choose_output(*SHAPES)
@@ -95,7 +95,7 @@ def list_(
     ]
     write_listing(common.environment, output, Listing("users", COLUMNS, rows))
     if not rows and not results.failed and output is Output.TABLE:
-        common.say(f"{common.environment.program}: no users with SCRAM credentials")
+        common.say(f"{common.environment.program}: no users with SCRAM credentials found")
     return report_failures(common, results.done, list(results.failed.values()))
 
 
@@ -112,7 +112,7 @@ def create(
 ) -> int:
     """Create a SCRAM user.
 
-    Prompts for the password, unless an option sets its source. Brokers store a salted hash.
+    Prompts for the password, unless --password-file or --password-from is set. Brokers store a salted hash.
     """
     return _set_password(common, name, password, mechanisms, is_new=True, dry_run=dry_run)
 
@@ -130,7 +130,7 @@ def alter(
 ) -> int:
     """Change the password of a user.
 
-    Changes all mechanisms that the user has, unless --mechanism is set.
+    Changes the password for all existing mechanisms of the user, unless --mechanism is set.
     """
     return _set_password(common, name, password, mechanisms, is_new=False, dry_run=dry_run)
 
@@ -144,7 +144,7 @@ def delete(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", show_default=False)],
     mechanisms: Mechanisms = None,
 ) -> int:
-    """Delete users, or some of their SCRAM mechanisms.
+    """Delete SCRAM users, or only some of their mechanisms.
 
     Lists the credentials and prompts for confirmation. In scripts, add --execute. Existing connections stay open.
     """
@@ -211,7 +211,7 @@ def _removals(known: "Mapping[str, Mapping[str, int]]", mechanisms: Sequence[str
 
     removals = [ScramRemoval(name, each) for name, has in known.items() for each in has if each in mechanisms]
     if not removals:
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no credentials of {', '.join(mechanisms)} to delete")
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no {', '.join(mechanisms)} credentials found")
     return removals
 
 
@@ -222,12 +222,14 @@ def _mechanisms_of(admin: "Admin", name: str, *, is_new: bool) -> list[str]:
         raise error
     if is_new and error is None:
         raise CommandError(
-            ExitCode.USAGE, f"user {name!r} already exists", "change the password with: kctl users alter"
+            ExitCode.USAGE,
+            f"cannot create user {name!r}: it already exists",
+            "change the password with: kctl users alter",
         )
     if not is_new and error is not None:
         _suggest_users(admin, found)
-        hint = getattr(error, "hint", "") or "list the users with a password with: kctl users list"
-        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"no user {name!r} with a password found", hint)
+        hint = getattr(error, "hint", "") or "list SCRAM users with: kctl users list"
+        raise CommandError(ExitCode.UNKNOWN_RESOURCE, f"SCRAM user {name!r} not found", hint)
     return [mechanism for mechanism in found.done.get(name, {}) if mechanism in MECHANISMS.words]
 
 

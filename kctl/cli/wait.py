@@ -25,7 +25,7 @@ MOST_NAMED = 5
 def wait() -> None:
     """Wait until topics, brokers, or groups are ready.
 
-    Exits with 17 and the missing condition after --api-timeout.
+    After --api-timeout, reports the unmet condition and exits with 17.
     """
 
 
@@ -41,7 +41,7 @@ def topic(
     in_sync: Annotated[bool, typer.Option("--in-sync", help="Wait until all replicas are in sync.")] = False,
     gone: Annotated[bool, typer.Option("--deleted", help="Wait until the topics no longer exist.")] = False,
 ) -> int:
-    """Wait until topics exist and all partitions have a leader."""
+    """Wait until topics exist and all their partitions have leaders."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     if gone and (partitions is not None or in_sync):
@@ -66,8 +66,8 @@ def brokers(common: Common, count: Annotated[int, typer.Argument(metavar="N", mi
         described = admin.describe_cluster()
         ids = [str(node.node_id) for node in described.nodes]
         fenced = ", ".join(str(node.node_id) for node in described.fenced_nodes)
-        more = f"; fenced: {fenced}" if fenced else ""
-        return "" if len(ids) >= count else f"{len(ids)} of {count} are up: {', '.join(ids)}{more}"
+        more = f" (fenced: {fenced})" if fenced else ""
+        return "" if len(ids) >= count else f"{len(ids)} of {count} brokers are up: {', '.join(ids)}{more}"
 
     return wait_until(common, f"{count} brokers", missing)
 
@@ -83,7 +83,7 @@ def group(
     ] = None,
     lag: Annotated[int | None, typer.Option("--lag", min=0, metavar="N", help="Maximum lag of each partition.")] = None,
 ) -> int:
-    """Wait until a group has a state, or has caught up."""
+    """Wait until a group reaches a state or a maximum lag."""
     from kctl.cli.wait_loop import wait_until  # the client: not wanted for --help
 
     wanted = (state or "Stable") if state or lag is None else None
@@ -131,10 +131,10 @@ def _missing_of_topic(info: "TopicInfo", partitions: int, *, in_sync: bool) -> I
         yield f"topic {info.name} has {len(info.partitions)} of {partitions} partitions"
     for part in info.partitions.values():
         if part.leader_id == NO_NODE:
-            yield f"{info.name}-{part.partition} has no leader"
+            yield f"partition {info.name}-{part.partition} has no leader"
     for part in info.partitions.values() if in_sync else ():
         if len(part.isr) < len(part.replicas):
-            yield f"{info.name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
+            yield f"partition {info.name}-{part.partition} has {len(part.isr)} of {len(part.replicas)} replicas in sync"
 
 
 def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | None) -> str:
@@ -151,7 +151,7 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
             return "the group does not exist"
         raise
     if state is not None and described.state.lower() != state.lower():
-        return f"it is {described.state}, not {state}"
+        return f"the group is {described.state}, not {state}"
     if most is None:
         return ""
     [lags] = partition_lags(admin, [described]).values()
@@ -160,7 +160,7 @@ def _missing_of_group(admin: "Admin", name: str, state: str | None, most: int | 
     few = [each for each in lags if each.lag is not None and most < each.lag <= MOST_MARKERS]
     records = next_records(admin, few)
     behind = [each for each in without_markers(lags, records) if each.unread is None or each.unread > most]
-    return _join(f"{each.partition}: {each.note or f'{each.lag} behind'}" for each in behind)
+    return _join(f"{each.partition}: {each.note or f'{each.lag} records behind'}" for each in behind)
 
 
 def _join(parts: Iterable[str]) -> str:

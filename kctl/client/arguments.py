@@ -200,7 +200,7 @@ def _text(where: str, given: str) -> str:
         try:
             size_bytes = len(given.encode())
         except UnicodeEncodeError as error:
-            text = f"{where} must be text that UTF-8 can encode, not {shown(where, given)}: {error.reason}"
+            text = f"{where} must be a string that UTF-8 can encode, not {shown(where, given)}: {error.reason}"
             raise ValueError(text) from None
     if size_bytes > LONGEST_STRING_BYTES:
         raise ValueError(f"{where} must have at most {LONGEST_STRING_BYTES} bytes, not {size_bytes}")

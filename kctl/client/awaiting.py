@@ -26,7 +26,7 @@ class DoneCallback:
             try:
                 callback(future)
             except BaseException:  # an exception would end the network thread
-                logger.exception("a callback of %r raised", future)
+                logger.exception("a callback of %r raised an exception", future)
 
 
 def call_when_done(future: Any, callback: Callable[[Any], object]) -> None:

@@ -56,7 +56,7 @@ class _BoundedSession:
                 request.method,
                 request.url,
                 Timer(self._clock, self._timeout_ms),
-                setting="the address of AWS's credential service",
+                setting="the address of the AWS credential service",
                 body=None if request.method == "GET" else request.body or b"",
                 headers={name: _text(value) for name, value in request.headers.items() if name.lower() != "user-agent"},
                 plain_login=_ALLOWED,

@@ -81,9 +81,11 @@ def find_credentials(profile: str | None, clock: Clock, resolver: Resolver) -> A
         found = session.get_credentials()
         frozen = None if found is None else found.get_frozen_credentials()
     except Exception as e:  # noqa: BLE001 - boto3 has dozens of errors, of files and of servers
-        raise AuthenticationError(f"AWS credentials: {type(e).__name__}: {one_line(str(e))}"[:300]) from None
+        raise AuthenticationError(f"cannot get AWS credentials: {type(e).__name__}: {one_line(str(e))}"[:300]) from None
     if frozen is None:
-        raise AuthenticationError("no AWS credentials found", hint="aws sts get-caller-identity shows which are found")
+        raise AuthenticationError(
+            "no AWS credentials found", hint="check the credentials with: aws sts get-caller-identity"
+        )
     return _checked(AwsCredentials(frozen.access_key, frozen.secret_key, frozen.token or None))
 
 
@@ -91,17 +93,19 @@ def _checked(given: AwsCredentials) -> AwsCredentials:
     """Return the credentials. Raises: AuthenticationError: a service has sent another type than a string."""
     for name, value in given._asdict().items():
         if not (isinstance(value, str) or (value is None and name == "session_token")):
-            raise AuthenticationError(f"AWS credentials: the {name.replace('_', ' ')} is not a string")
+            raise AuthenticationError(f"invalid AWS credentials: the {name.replace('_', ' ')} is not a string")
     return given
 
 
 def _of_environment(environ: Mapping[str, str], profile: str | None) -> AwsCredentials:
     if profile is not None:
-        raise AuthenticationError("an AWS profile needs boto3", hint=f"install it: {install_command('aws')}")
+        raise AuthenticationError(
+            "aws.profile needs the Python package boto3", hint=f"install it with: {install_command('aws')}"
+        )
     access_key, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
         raise AuthenticationError(
-            "no AWS credentials in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
-            hint=f"profiles and roles need boto3: {install_command('aws')}",
+            "no AWS credentials found in $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY",
+            hint=f"for profiles and roles, install boto3 with: {install_command('aws')}",
         )
     return AwsCredentials(access_key, secret_key, environ.get("AWS_SESSION_TOKEN") or None)

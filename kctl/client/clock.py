@@ -85,7 +85,7 @@ class ManualClock:
 
     def advance(self, ms: int) -> None:
         if ms < 0:
-            raise ValueError(f"time never goes backwards: advance({ms})")
+            raise ValueError(f"cannot move the clock backwards: advance({ms})")
         self._now_ms += ms
 
     def jump_wall(self, ms: int) -> None:
@@ -172,7 +172,7 @@ def to_timeout_ms(timeout: "float | timedelta | None", default_ms: int, what: st
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
         raise ValueError(f"{what} must be seconds (int, float or timedelta), not {timeout!r}")
     if seconds < 0:
-        raise ValueError(f"{what} must not be negative, but is {timeout!r}")
+        raise ValueError(f"{what} must not be negative: {timeout!r}")
     if seconds >= FOREVER_MS // 1000:
         return FOREVER_MS
     return math.ceil(seconds * 1000)

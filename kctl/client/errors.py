@@ -21,7 +21,7 @@ from kctl.client.wording import counted
 
 
 class ConfigError(KafkaError):
-    """A property is unknown, malformed, out of bounds or contradicts another; the text has its name."""
+    "A property is unknown, malformed, out of range, or conflicts with another property. The message shows its name."
 
     kind = ErrorKind.USAGE
 
@@ -31,19 +31,22 @@ class ConfigError(KafkaError):
 
 
 class IllegalStateError(KafkaError):
-    """The call does not fit the state of the client, for example anything after close()."""
+    "The state of the client does not allow the call, for example because the client is closed."
 
 
 class ConcurrentModificationError(IllegalStateError):
-    """A second thread called a client that takes one at a time while the first was inside a call."""
+    "Two threads or event loops called a client at the same time, but the client supports only one."
 
 
 class WakeupError(KafkaError):
-    """Another thread called wakeup()."""
+    "Another thread interrupted the call with wakeup()."
 
 
 class InvalidOffsetError(KafkaError):
-    """No usable position and no reset policy to find one; `partitions` as (topic, partition). Seek to continue."""
+    """Partitions have no valid offset to read from, and no reset policy sets an offset. Seek to continue.
+
+    Attributes: `partitions`: the partitions as (topic, partition).
+    """
 
     kind = ErrorKind.DATA
 
@@ -53,11 +56,11 @@ class InvalidOffsetError(KafkaError):
 
 
 class LogTruncationError(InvalidOffsetError):
-    """Records that were read are gone from the log: a leader without them was elected (KIP-320); no reset policy.
+    """The log was truncated: a new leader does not have records that were already read, and no reset policy is set.
 
     Attributes: `topic` and `partition`; `offset`: the position; `divergent_offset`: first offset with possibly
-    different records, or None if unknown; `divergent_epoch`: the leader epoch that ends there. Seek to continue, to
-    `divergent_offset` for the current records.
+    different records, or None if unknown; `divergent_epoch`: the leader epoch that ends there. Seek to
+    `divergent_offset` to continue with the current records. Source: KIP-320.
     """
 
     def __init__(
@@ -79,15 +82,15 @@ class LogTruncationError(InvalidOffsetError):
 
 
 class RequestBudgetError(KafkaError):
-    """A request was not sent, because a block of calls has sent as many as it may (`Admin.request_budget`)."""
+    "A call exceeded the maximum number of requests, which `Admin.request_budget` sets for a block of calls."
 
     kind = ErrorKind.PARTIAL
 
 
 class CommitFailedError(KafkaError):
-    """Offsets were not committed, because other members own the partitions now; `cause` is the broker's message.
+    """Offsets were not committed, because the partitions were assigned to other members of the group.
 
-    The current members of the partitions read records since the last commit again.
+    The new members read the records since the last commit again. Attributes: `cause`: the error of the broker.
     """
 
     kind = ErrorKind.UNAVAILABLE
@@ -98,7 +101,7 @@ class CommitFailedError(KafkaError):
 
 
 class TransactionError(KafkaError):
-    """A transaction, or the producer that has it, cannot continue; `cause` is the reason."""
+    """A transaction or its producer cannot continue. Attributes: `cause`: the error that caused it."""
 
     kind = ErrorKind.UNDELIVERED
 
@@ -108,21 +111,21 @@ class TransactionError(KafkaError):
 
 
 class AbortableTransactionError(TransactionError):
-    """The open transaction can only be aborted; after abort_transaction() the next one may begin."""
+    """The open transaction must be aborted. Call abort_transaction(), then begin a new transaction."""
 
     def __init__(self, cause: KafkaError) -> None:
         super().__init__(f"the transaction can only be aborted: {cause}", cause)
 
 
 class FatalTransactionError(TransactionError):
-    """The producer can only be closed: a newer one has taken over, or the cluster refuses it."""
+    """The producer must be closed: a newer producer replaced it, or the cluster rejects it."""
 
     def __init__(self, cause: KafkaError) -> None:
         super().__init__(f"the producer can only be closed: {cause}", cause)
 
 
 class TransactionAbortedError(KafkaError):
-    """The records were not delivered, because their transaction was aborted first."""
+    """Records were not delivered, because their transaction was aborted before."""
 
     kind = ErrorKind.UNDELIVERED
 
@@ -152,9 +155,9 @@ class BrokerError(KafkaError):
 
 
 class AuthorizationError(BrokerError):
-    """The principal of this connection is not allowed to do that; the base of the errors for each kind of resource.
+    """The principal of the connection does not have the required permission.
 
-    Source: KIP-266, Java's AuthorizationException.
+    Base class of the errors for each resource type. Source: KIP-266, Java's AuthorizationException.
     """
 
     kind = ErrorKind.AUTHORIZATION
@@ -164,19 +167,19 @@ class AuthorizationError(BrokerError):
 
 
 class ProtocolError(KafkaError):
-    """One side violated the protocol; the connection is closed."""
+    """The client or the server violated the protocol, and the client closed the connection."""
 
     kind = ErrorKind.WRONG_PROTOCOL
 
 
 class LocalProtocolError(ProtocolError):
-    """The client needs something that the protocol cannot express, such as a field that its version lacks."""
+    """The client cannot express a request in the protocol, for example because the version has no such field."""
 
     kind = ErrorKind.UNEXPECTED
 
 
 class RemoteProtocolError(ProtocolError):
-    """The server sent bytes that are not valid.
+    """The server sent invalid bytes.
 
     Attributes: `api` and `version` of the message if known; `field` path and byte `offset` in it; `first_bytes` (up to
     64) if the server may not be Kafka.
@@ -203,7 +206,7 @@ class RemoteProtocolError(ProtocolError):
 
 
 class NoProgressError(RemoteProtocolError):
-    """A broker responded to a fetch with record batches that end before the position, so no offset can follow.
+    """A broker returned only record batches that end before the requested offset, so the consumer cannot continue.
 
     Attributes: `topic`, `partition`, and the `position` that was fetched.
     """
@@ -218,7 +221,7 @@ class NoProgressError(RemoteProtocolError):
 
 
 class CorruptBatchError(RemoteProtocolError):
-    """A record batch is damaged: wrong CRC, impossible length, undecodable compression.
+    """A record batch is damaged: its checksum, length, or compressed data is invalid.
 
     Attributes: `topic` and `partition`; `base_offset` of the batch; byte `offset` in the fetched bytes; `resume_offset`
     at which a consumer continues if it skips the batch. Unknown ones are None.
@@ -244,11 +247,11 @@ class CorruptBatchError(RemoteProtocolError):
 
 
 class UnsupportedCodecError(CorruptBatchError):
-    """A batch has the number of a compression codec that does not exist."""
+    """A record batch uses an unknown compression codec."""
 
 
 class UnsupportedVersionError(ProtocolError):
-    """The broker lacks an API, or every version of it that kctl supports; the message has both sides' versions."""
+    """The broker does not support an API, or has no version of the API in common with kctl."""
 
     kind = ErrorKind.WRONG_PROTOCOL
 
@@ -258,7 +261,7 @@ class UnsupportedVersionError(ProtocolError):
 
 
 class RecordTooLargeError(KafkaError):
-    """A record is larger than a request may be.
+    """A record is larger than the maximum size of a request.
 
     Attributes: `row`: the first such row of send_columns; 0 for a single record.
     """
@@ -271,12 +274,12 @@ class RecordTooLargeError(KafkaError):
 
 
 class UndeliveredError(KafkaError):
-    """Some records were not delivered; the message has their number, `cause` is the error of the first."""
+    """Some records were not delivered. The message shows their number and the first error, which is `cause`."""
 
     kind = ErrorKind.UNDELIVERED
 
     def __init__(self, undelivered: int, cause: KafkaError) -> None:
-        super().__init__(f"{counted(undelivered, 'record')} not delivered; the first: {cause}")
+        super().__init__(f"{counted(undelivered, 'record')} not delivered, first error: {cause}")
         self.undelivered = undelivered
         self.cause = cause
 
@@ -285,7 +288,7 @@ class UndeliveredError(KafkaError):
 
 
 class TransportError(KafkaError):
-    """A connection could not be made or was lost.
+    """A connection could not be established or was lost.
 
     Attributes: `phase` (dns, tcp, tls, apiversions, sasl, ready), `host`, `port`, and `address`, all set by the
     network; `hint`.
@@ -304,13 +307,13 @@ class TransportError(KafkaError):
 
 
 class DnsError(TransportError):
-    """The name has no address, or the resolver failed."""
+    """A host name does not resolve, or the DNS resolver failed."""
 
     kind = ErrorKind.DNS
 
 
 class ConnectionRefused(TransportError):
-    """Nothing listens there, or the network reports that the host cannot be reached."""
+    """The server refused the connection, or the network reported that the host is unreachable."""
 
     kind = ErrorKind.CONNECTION
 
@@ -322,25 +325,25 @@ class ConnectionLost(TransportError):
 
 
 class TlsClosed(ConnectionLost):
-    """The server closed the connection in the middle of TLS."""
+    """The server closed the connection during the TLS handshake."""
 
     kind = ErrorKind.TLS
 
 
 class TlsNotAnswered(ConnectionLost):
-    """The server closed the connection on the first bytes of TLS: a plaintext listener, or a proxy without backend."""
+    """The server closed the connection when TLS started: it is a plaintext listener, or a proxy without a backend."""
 
     kind = ErrorKind.WRONG_PROTOCOL
 
 
 class SaslRequired(ConnectionLost):
-    """The server closed the connection on the first request without SASL: it requires SASL, or is restarting."""
+    """The server closed the connection at the first request without SASL: it requires SASL, or is restarting."""
 
     kind = ErrorKind.AUTHENTICATION
 
 
 class LoginServerUnavailable(ConnectionLost):
-    """A login needs a token or a Kerberos ticket, and the server that gives it did not respond; `cause` has why."""
+    """The server that issues the token or Kerberos ticket for a login did not respond. `cause` is its error."""
 
     def __init__(self, message: str, cause: KafkaError, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -359,14 +362,14 @@ class ConnectTimeout(TransportError):
 
 
 class TlsError(TransportError):
-    """The TLS handshake failed: certificate, version, cipher or alert; never retried."""
+    """The TLS handshake failed. The client does not retry the handshake."""
 
     kind = ErrorKind.TLS
     retriable = False
 
 
 class CertificateError(TlsError):
-    """The server's certificate was refused; `presented` describes the chain it sent, leaf first."""
+    """The client rejected the server's certificate. `presented` describes the certificate chain, leaf first."""
 
     def __init__(self, message: str, *, presented: "tuple[str, ...]" = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -382,7 +385,7 @@ class CertificateNotYetValid(CertificateError):
 
 
 class HostnameMismatch(CertificateError):
-    """The server's certificate is for other hosts than the one connected to."""
+    """The server's certificate is not valid for the host name of the connection."""
 
 
 class UntrustedCertificate(CertificateError):
@@ -394,7 +397,7 @@ class NoCommonTls(TlsError):
 
 
 class TlsAlert(TlsError):
-    """The server ended TLS with an alert, whose name is `alert`."""
+    """The server ended the TLS handshake with an alert. `alert` is its name."""
 
     def __init__(self, message: str, *, alert: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -402,25 +405,25 @@ class TlsAlert(TlsError):
 
 
 class ClientCertificateRefused(TlsAlert):
-    """The server requires a client certificate, or refused the one that was sent."""
+    """The server requires a client certificate, or rejected the client's certificate."""
 
 
 class AuthenticationError(TransportError):
-    """The broker refused the credentials; never retried."""
+    """The broker rejected the credentials. The client does not retry the login."""
 
     kind = ErrorKind.AUTHENTICATION
     retriable = False
 
 
 class WrongPeerError(TransportError):
-    """The server is not a Kafka broker, or uses another security protocol; never retried."""
+    """The server is not a Kafka broker, or uses another security protocol. The client does not retry."""
 
     kind = ErrorKind.WRONG_PROTOCOL
     retriable = False
 
 
 class AdvertisedAddressError(TransportError):
-    """A bootstrap server responded, but its address for a broker has never worked from here.
+    """A bootstrap server responded, but the client cannot connect to an address that a broker advertises.
 
     Attributes: `node_id` of the broker; `cause`: the error at that address, which decides `retriable`.
     """
@@ -428,7 +431,7 @@ class AdvertisedAddressError(TransportError):
     kind = ErrorKind.ADVERTISED_ADDRESS
 
     def __init__(self, node_id: int, cause: TransportError, *, hint: str = "") -> None:
-        super().__init__(f"bootstrap ok; broker {node_id} advertises {cause}", hint=hint)
+        super().__init__(f"bootstrap ok, but broker {node_id} advertises {cause}", hint=hint)
         self.node_id = node_id
         self.cause = cause
         self.retriable = cause.retriable
@@ -498,11 +501,11 @@ class KafkaTimeoutError(KafkaError):
 
 
 class ApiTimeout(KafkaTimeoutError):
-    """The whole call ran out of time."""
+    """A call did not complete within its timeout, such as default.api.timeout.ms."""
 
 
 class RequestTimeout(KafkaTimeoutError):
-    """A broker did not respond to a request in time; the connection is dropped.
+    """A broker did not respond to a request in time, and the client closed the connection.
 
     Attributes: is_rest: whether the call had less time left than request.timeout.ms.
     """
@@ -518,21 +521,21 @@ class RequestTimeout(KafkaTimeoutError):
 
 
 class CloseTimeout(KafkaTimeoutError):
-    """close() timed out with work left."""
+    """close() did not finish within its timeout."""
 
     kind = ErrorKind.CLOSE_TIMEOUT
     limit = "close(timeout)"
 
 
 class DeliveryTimeout(KafkaTimeoutError):
-    """A record was not acknowledged within delivery.timeout.ms of send()."""
+    """A record was not acknowledged within delivery.timeout.ms after send()."""
 
     kind = ErrorKind.UNDELIVERED
     limit = "delivery.timeout.ms"
 
 
 class MaxBlockTimeout(ApiTimeout):
-    """A call of the producer ran out of time: metadata or buffer.memory was not available within max.block.ms.
+    """A call of the producer got no metadata or no space in buffer.memory within max.block.ms.
 
     Attributes: `accepted`: rows of a `send_columns` that were accepted before, and are sent.
     """
@@ -542,13 +545,13 @@ class MaxBlockTimeout(ApiTimeout):
 
 
 class ResultTimeout(KafkaTimeoutError):
-    """The record's fate was not known within the timeout of `result()`; the record itself is still sent."""
+    """A record was not delivered within the timeout of `result()`. The producer still sends the record."""
 
     limit = "result(timeout)"
 
 
 class FlushTimeout(KafkaTimeoutError):
-    """flush() timed out; `undelivered` records are outstanding or have failed."""
+    """flush() timed out. `undelivered` is the number of records that are outstanding or have failed."""
 
     kind = ErrorKind.UNDELIVERED
     limit = "flush(timeout)"

@@ -182,8 +182,8 @@ class Throttled(NamedTuple):
 class ResetCause(Enum):
     """Reason of a position reset; the value is the text for users."""
 
-    OUT_OF_RANGE = "the partition has no such offset"
-    TRUNCATED = "the log was truncated there: a leader without the last records was elected"
+    OUT_OF_RANGE = "the partition does not have this offset"
+    TRUNCATED = "the log was truncated: a leader without the last records was elected"
     RECREATED = "the topic was deleted and recreated"
 
 
@@ -286,7 +286,7 @@ class CoordinatorFound(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        return f"{self.owner}: the coordinator is node {self.node_id} ({self.host}:{self.port})"
+        return f"{self.owner}: the coordinator is broker {self.node_id} ({self.host}:{self.port})"
 
 
 class CoordinatorLost(NamedTuple):
@@ -339,7 +339,7 @@ class GuardedSink:
         except (Exception, SystemExit):  # SystemExit would end the network thread; Ctrl-C must end an admin call
             if not self._has_failed:
                 self._has_failed = True
-                logger.exception("the events callback failed on %s; further failures are not logged", event)
+                logger.exception("the events callback failed on %s. Further failures are not logged", event)
 
 
 class OwnedSink:

@@ -240,7 +240,7 @@ class HttpClient:
             return self._too_slow(exchange, what, timer)
         if isinstance(error, ssl.SSLError):
             return TlsError(
-                f"TLS handshake failed: {_reason_of(error)}", hint="check ssl.truststore.location and the name"
+                f"TLS handshake failed: {_reason_of(error)}", hint="check ssl.truststore.location and the host name"
             )
         if isinstance(error, ConnectionRefusedError):
             return ConnectionRefused("connection refused", hint=exchange.unreachable_hint)
@@ -258,7 +258,7 @@ class _Exchange:
         self.port = parts.port or _PORTS[parts.scheme]
         self.has_response_begun = False
         """True after the first byte of the response."""
-        self.unreachable_hint = f"check {setting}, and whether its server runs"
+        self.unreachable_hint = f"check {setting} and that the server runs"
         self._clock = clock
         self._limits = limits
 
@@ -295,7 +295,7 @@ class _Exchange:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         except (http.client.HTTPException, ValueError) as e:
             what = one_line(str(e) or type(e).__name__)[:80]
-            raise self.located("ready", "", WrongPeerError(f"not an HTTP server ({what})")) from None
+            raise self.located("ready", "", WrongPeerError(f"the server is not an HTTP server ({what})")) from None
         except OSError:
             raise self.located("ready", "", ConnectionLost("the server closed the connection")) from None
         named = {name.lower(): value for name, value in response.getheaders()}
@@ -318,7 +318,7 @@ class _Exchange:
     def _body(self, response: http.client.HTTPResponse) -> bytes:
         most = self._limits.response_bytes
         if response.length is not None and response.length > most:
-            text = f"the HTTP response has {response.length} bytes, and the limit is {most} bytes"
+            text = f"the HTTP response of {response.length} bytes is larger than the limit of {most} bytes"
             raise self.located("ready", "", WrongPeerError(text))
         content = bytearray()
         while piece := response.read(_PIECE_BYTES):
@@ -334,7 +334,7 @@ class _Exchange:
     def _timeout(self, limit: Timer, method: str) -> KafkaError:
         self.timer.update()
         limit.update()
-        what = f"waiting for the response of {self.host}:{self.port} to {method} {one_line(self.parts.path)[:200]}"
+        what = f"waiting for the response from {self.host}:{self.port} to {method} {one_line(self.parts.path)[:200]}"
         if limit.deadline_at_ms >= self.timer.deadline_at_ms:
             return ApiTimeout(what, timeout_ms=self.timer.timeout_ms, elapsed_ms=self.timer.elapsed_ms)
         return RequestTimeout(what, timeout_ms=self._limits.request_timeout_ms, elapsed_ms=limit.elapsed_ms)
@@ -380,7 +380,7 @@ def read_json(body: bytes) -> Any:
     Raises: ValueError, RecursionError: invalid, nested too deeply, or too many values.
     """
     if body.count(b",") + body.count(b"{") + body.count(b"[") > MOST_JSON_VALUES:
-        raise ValueError(f"more than {MOST_JSON_VALUES} values")
+        raise ValueError(f"the JSON text has more than {MOST_JSON_VALUES} values")
     return json.loads(body)
 
 
@@ -395,7 +395,7 @@ def http_url(url: str) -> SplitResult:
     except ValueError:
         is_valid = False
     if not is_valid or any(ord(char) <= 0x20 for char in url):
-        raise ConfigError("not a URL of http or https with a host and a port, such as http://registry:8081")
+        raise ConfigError("invalid URL: use an http or https URL with a host and a port, such as http://registry:8081")
     return parts
 
 
@@ -409,7 +409,7 @@ def check_plain_login(parts: SplitResult, setting: str, plain_login: PlainLogin)
     if parts.scheme == "http" and not is_local and not plain_login.is_allowed:
         allowing = plain_login.setting
         ways = f"use https, or set {allowing}=true" if allowing else "use https"
-        raise ConfigError(f"{setting}: a login is not sent to {host} over plain HTTP: {ways}", key=setting)
+        raise ConfigError(f"{setting}: cannot send credentials to {host} over plain HTTP: {ways}", key=setting)
 
 
 def _without_login(response: HttpResponse, authorization: str) -> HttpResponse:

@@ -14,18 +14,21 @@ from kctl.version import install_command
 
 _KEYTAB_MAGIC = b"\x05"
 _REALM_HINT = "check default_realm and [realms] in krb5.conf (or the file of $KRB5_CONFIG)"
-_KINIT = "get one with kinit, or set sasl.kerberos.keytab and sasl.kerberos.principal"
+_KINIT = "get a ticket with kinit, or set sasl.kerberos.keytab and sasl.kerberos.principal"
 _REASONS = {
     -1765328383: ("the principal has expired in the KDC", ""),
-    -1765328378: ("the KDC does not know {principal}", "klist -k FILE shows the principals of a keytab"),
+    -1765328378: ("the KDC does not know {principal}", "list the principals of the keytab with: klist -k FILE"),
     -1765328377: (
         "the KDC does not know the service {service}",
-        "compare sasl.kerberos.service.name, and the host name in bootstrap.servers, with the broker's principal",
+        "compare sasl.kerberos.service.name and the host name in bootstrap.servers with the broker principal",
     ),
-    -1765328370: ("the KDC supports none of the encryption types of the key", "compare with permitted_enctypes"),
+    -1765328370: (
+        "the KDC supports none of the encryption types of the key",
+        "compare the key with permitted_enctypes in krb5.conf",
+    ),
     -1765328361: ("the password or key of the principal has expired", ""),
-    -1765328360: ("the KDC refused the key of {principal}", "the keytab may be older than the principal's key"),
-    -1765328353: ("the KDC refused the key of {principal}", "the keytab may be older than the principal's key"),
+    -1765328360: ("the KDC rejected the key of {principal}", "create a new keytab if the key has changed"),
+    -1765328353: ("the KDC rejected the key of {principal}", "create a new keytab if the key has changed"),
     -1765328352: ("the ticket has expired", _KINIT),
     -1765328347: ("the clocks of this machine and of the KDC differ too much", "synchronize the clock of this machine"),
     -1765328230: ("krb5.conf has no KDC for the realm", _REALM_HINT),
@@ -104,10 +107,10 @@ def error_of(error: Any, login: KerberosLogin, host: str) -> AuthenticationError
     routine = error.maj_code >> 16 & 0xFF
     if code == _UNREACHABLE:
         words = _words(error)
-        return ConnectionLost(words, hint="see [realms] in krb5.conf, and whether its kdc can be reached from here")
+        return ConnectionLost(words, hint="check [realms] in krb5.conf and that this machine can reach the KDC")
     known = _REASONS.get(code)
     if known is not None:
-        who = "the keytab's principal" if login.principal is None else f"principal {login.principal}"
+        who = "the principal of the keytab" if login.principal is None else f"principal {login.principal}"
         names = {"principal": who, "service": f"{login.service_name}/{host}"}
         return AuthenticationError(known[0].format(**names), hint=known[1])
     if routine == _EXPIRED:
@@ -119,9 +122,9 @@ def error_of(error: Any, login: KerberosLogin, host: str) -> AuthenticationError
 
 def _no_credentials(error: Any, login: KerberosLogin) -> AuthenticationError:
     if login.keytab is None:
-        return AuthenticationError(f"no ticket: {_words(error)}", hint=_KINIT)
-    who = "no usable key" if login.principal is None else f"no usable key of {login.principal}"
-    hint = f"klist -k {_shown(login.keytab)} shows which principals it has"
+        return AuthenticationError(f"no Kerberos ticket found: {_words(error)}", hint=_KINIT)
+    who = "no usable key" if login.principal is None else f"no usable key for {login.principal}"
+    hint = f"list the principals of the keytab with: klist -k {_shown(login.keytab)}"
     return AuthenticationError(f"the keytab {_shown(login.keytab)} has {who}", hint=hint)
 
 
@@ -129,7 +132,7 @@ def _gssapi() -> Any:
     try:
         import gssapi  # extra `kerberos`
     except (ImportError, OSError) as e:
-        hint = f"install it: {install_command('kerberos')}; it compiles, which needs a C compiler and libkrb5-dev"
+        hint = f"install it with: {install_command('kerberos')} (needs a C compiler and libkrb5-dev)"
         raise AuthenticationError(f"the Python package gssapi is not installed ({e})", hint=hint) from None
     return gssapi
 
@@ -162,7 +165,7 @@ def _check_keytab(path: str) -> None:
         why = e.strerror if isinstance(e, OSError) else str(e)
         raise AuthenticationError(f"cannot read sasl.kerberos.keytab {_shown(path)}: {why}") from None
     if not is_keytab:
-        raise AuthenticationError(f"sasl.kerberos.keytab {_shown(path)} is not a keytab")
+        raise AuthenticationError(f"sasl.kerberos.keytab {_shown(path)} is not a keytab file")
 
 
 def _shown(path: str) -> str:

@@ -35,7 +35,7 @@ class Owned(Generic[R]):
         def call() -> R:
             owned = own()
             if owned is None:
-                raise IllegalStateError(f"{name} ended with its client, which was dropped without close()")
+                raise IllegalStateError(f"cannot call {name}: its client was dropped without close()")
             return owned.function()
 
         return call
@@ -47,7 +47,7 @@ class NotCopied:
     __slots__ = ()
 
     def __reduce__(self) -> Never:
-        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
+        raise TypeError(f"{type(self).__name__} objects cannot be copied or pickled")
 
 
 class Forkable(Protocol):
@@ -81,7 +81,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 def forked_error(client: str) -> IllegalStateError:
     return IllegalStateError(
-        f"this {client} was created before fork() and belongs to the parent process; create one in this process"
+        f"the {client} was created before fork() and belongs to the parent process: create another in this process"
     )
 
 

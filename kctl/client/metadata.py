@@ -269,7 +269,7 @@ class Metadata:
         if is_same_topic and NO_EPOCH < info.leader_epoch < known_epoch:
             known = self.cluster.partition(*key)
             if known is None or known.leader_epoch < known_epoch:
-                return _leaderless(info, "its new leader is not known yet")
+                return _leaderless(info, "the new leader is not known yet")
             return known
         if info.leader_epoch != NO_EPOCH:
             self._epochs[key] = (topic.topic_id, info.leader_epoch)
@@ -295,22 +295,23 @@ def malformed_metadata(
     wrong = _invalid_value(response)
     if wrong is None:
         twice = _repeated(response)
-        wrong = None if twice is None else f"the Metadata response of {broker} has {twice} twice"
+        wrong = None if twice is None else f"the Metadata response from {broker} contains {twice} twice"
     return None if wrong is None else RemoteProtocolError(wrong, api="Metadata")
 
 
 def _invalid_value(response: MetadataResponse | TopicNamesResponse) -> str | None:
     if len(response.brokers) > MOST_BROKERS:
-        return f"Metadata names {len(response.brokers)} brokers, more than {MOST_BROKERS}"
+        return f"the Metadata response contains {len(response.brokers)} brokers, more than {MOST_BROKERS}"
     for each in response.brokers:
         if each.node_id < 0:
-            return f"Metadata lists a broker with the ID {each.node_id}"
+            return f"the Metadata response contains a broker with the id {each.node_id}"
         if one_line(each.host) != each.host:
-            return f"Metadata names broker {each.node_id} at {one_line(each.host)}, which is not a host"
+            return f"the Metadata response contains the invalid host {one_line(each.host)} for broker {each.node_id}"
     for topic in response.topics:
         for part in topic.partitions:
             if part.partition_index < 0:
-                return f"Metadata names partition {part.partition_index} of topic {one_line(topic.name or '')}"
+                name = one_line(topic.name or "")
+                return f"the Metadata response contains partition {part.partition_index} of topic {name}"
     return None
 
 
@@ -368,7 +369,7 @@ def _reachable(cluster: Cluster) -> Cluster:
         partitions = topic.partitions.values()
         lost = [info for info in partitions if info.leader_id != NO_NODE and info.leader_id not in cluster.nodes]
         if lost:
-            changed = {info.partition: _leaderless(info, f"node {info.leader_id} is not reachable") for info in lost}
+            changed = {info.partition: _leaderless(info, f"broker {info.leader_id} is not reachable") for info in lost}
             topic = topic._replace(partitions={**topic.partitions, **changed})
         topics[name] = topic
     return cluster._replace(topics=topics)

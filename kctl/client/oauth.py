@@ -74,11 +74,11 @@ def fetch_token(http: HttpClient, wanted: ClientCredentials, timer: Timer, *, se
         reason = str(answered.get("error_description") or answered.get("error") or response.reason)
         # HttpClient cannot see where the secret begins: the client ID may contain a colon.
         reason = without_secrets(reason, (wanted.client_secret, password))
-        text = f"{place} gave no token: {one_line(reason)[:300]} (HTTP {response.status})"
+        text = f"cannot get a token from {place}: {one_line(reason)[:300]} (HTTP {response.status})"
         raise ConnectionLost(text) if response.status in _UNAVAILABLE else AuthenticationError(text)
     value, lifetime_s = answered.get("access_token"), answered.get("expires_in")
     if not isinstance(value, str) or not 0 < len(value) <= MOST_TOKEN_CHARS:
-        raise WrongPeerError(f"{place}: the response of the token endpoint has no access_token")
+        raise WrongPeerError(f"the response from the token endpoint {place} has no access_token")
     if not isinstance(lifetime_s, int | float) or isinstance(lifetime_s, bool) or not 0 < lifetime_s < 2**40:
         return AccessToken(value, None)
     return AccessToken(value, int(lifetime_s * 1000))

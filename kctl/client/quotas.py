@@ -25,7 +25,7 @@ class QuotaEntity(NamedTuple):
         """Return the entity with these names by type. Raises: ValueError: a type is unknown."""
         unknown = sorted(names.keys() - set(ENTITY_TYPES))
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is not one of {', '.join(ENTITY_TYPES)}")
+            raise ValueError(f"invalid entity type {unknown[0]!r}: use one of {', '.join(ENTITY_TYPES)}")
         return cls(tuple((kind, names[kind]) for kind in ENTITY_TYPES if kind in names))
 
     def __str__(self) -> str:

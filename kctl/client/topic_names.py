@@ -20,7 +20,7 @@ def check_topic_name(name: str) -> None:
     if not is_topic_name(name):
         form = f"letters, digits, '.', '_' and '-', {LONGEST_TOPIC_NAME} characters at most"
         raise ValueError(
-            f"invalid topic {shown_topic_name(name)}: use {form}" if name else "a topic's name must not be empty"
+            f"invalid topic {shown_topic_name(name)}: use {form}" if name else "topic names must not be empty"
         )
 
 

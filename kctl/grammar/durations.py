@@ -21,9 +21,9 @@ def parse_duration_ms(text: str) -> int:
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"a duration of {len(text)} characters is too long: {_EXAMPLES}")
+        raise ValueError(f"the duration has too many characters ({len(text)}): {_EXAMPLES}")
     if _BARE.fullmatch(text):
-        raise ValueError(f"{text!r} has no unit: write {text}s for seconds or {text}ms for milliseconds")
+        raise ValueError(f"{text!r} has no unit: use {text}s for seconds or {text}ms for milliseconds")
     if text.startswith("-") and text[1:2].isdigit():
         raise ValueError(f"{text!r} is negative: {_EXAMPLES}")
     if text[:1] in ("P", "p"):
@@ -45,7 +45,7 @@ def _whole_ms(number: str, unit: str) -> int:
     precision: int = 10 ** len(fraction)
     scaled, rest = divmod(int(whole + fraction) * UNITS_MS[unit], precision)
     if rest:
-        raise ValueError(f"'{number}{unit}' is not a whole number of milliseconds")
+        raise ValueError(f"'{number}{unit}' is not an integer number of milliseconds")
     return scaled
 
 

@@ -21,7 +21,7 @@ from kctl.grammar.offsets import END, Absolute, Anchor, AtTime, OffsetSpec, Part
 LARGEST_OFFSET = 2**63 - 1
 LONGEST_TEXT = 200
 MOST_PARTITIONS = 100_000
-EXAMPLES = "write start, end, 42, -10 (the last 10), 100:200, @2024-05-01T12:00:00Z, @-1h or 0=100:200"
+EXAMPLES = "use start, end, 42, -10 (the last 10), 100:200, @2024-05-01T12:00:00Z, @-1h, or 0=100:200"
 
 _WORDS = {
     **dict.fromkeys(("start", "beginning", "earliest", "oldest"), Anchor.START),
@@ -45,7 +45,7 @@ _NOW = rf"(?i:now{_BOUND_END})"
 _END_WORD = rf"(?i:(?:end|latest|newest){_BOUND_END})"
 _DURATION = rf"(-?)([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
 _AGO = rf"(-)(?=[0-9.]*[A-Za-z])([0-9Pp][0-9A-Za-z.]{{0,{LONGEST_DURATION}}}){_BOUND_END}"
-_TIMES = "write 13 digits of ms, 10 of s, a date, RFC 3339, now or -1h"
+_TIMES = "use ms (13 digits), s (10 digits), a date, an RFC 3339 time, now, or -1h"
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _MILLISECOND = datetime.resolution * 1000
 
@@ -67,7 +67,7 @@ def parse_offset(text: str, wall_ms: int) -> OffsetSpec:
     Raises: OffsetError: with the reason, the position, and the expected form.
     """
     if len(text) > LONGEST_TEXT:
-        raise OffsetError(f"an offset of {len(text)} characters is too long: {EXAMPLES}", text, 0)
+        raise OffsetError(f"the offset has too many characters ({len(text)}): {EXAMPLES}", text, 0)
     return _Parser(text, wall_ms).spec()
 
 
@@ -95,13 +95,13 @@ class _Parser:
         self._at += 1
         if self._at == len(self._text):
             if start is None:
-                raise self._error("a colon needs an offset or a time before or after it", began_at)
+                raise self._error("add an offset or a time before or after the colon", began_at)
             return OffsetSpec(spans, start=start, is_open=True)
         end_at = self._at
         end = self._time(None) if is_time else self._bound(after=start)
         self._expect_end()
         if _is_before(end, start):
-            raise self._error("the end is before the start", end_at)
+            raise self._error("the end must not be before the start", end_at)
         return OffsetSpec(spans, start, end)
 
     # --- partitions ---------------------------------------------------------------------------------------------------
@@ -111,16 +111,16 @@ class _Parser:
         while True:
             match = self._take(_SPAN)
             if match is None:
-                raise self._error("write partitions before '=': 0, 0,2 or 2-4")
+                raise self._error("use partitions before '=', such as 0, 0,2, or 2-4")
             first, last = int(match[1]), int(match[2] or match[1])
             if last < first or last - first >= MOST_PARTITIONS:
-                raise self._error(f"{match[0]} is not a range of partitions", match.start())
+                raise self._error(f"{match[0]} is not a valid range of partitions", match.start())
             spans.append((first, last))
             if self._is_at("="):
                 self._at += 1
                 return tuple(spans)
             if not self._is_at(","):
-                raise self._error("write partitions before '=': 0, 0,2 or 2-4")
+                raise self._error("use partitions before '=', such as 0, 0,2, or 2-4")
             self._at += 1
 
     # --- bounds -------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class _Parser:
                 return AtTime(self._moved(ago, None))
         match = self._take(_NUMBER)
         if match is None and re.compile(_ISO).match(self._text, began_at):
-            raise self._error(f"{self._rest(began_at)!r} is a time: write @{self._rest(began_at)}", began_at)
+            raise self._error(f"{self._rest(began_at)!r} is a time: use @{self._rest(began_at)}", began_at)
         if match is None:
             raise self._error(f"{self._rest(began_at)!r} is not an offset: {EXAMPLES}", began_at)
         number = self._number(match[2], match.start(2))
@@ -159,7 +159,7 @@ class _Parser:
 
     def _number(self, digits: str, at: int) -> int:
         if len(digits) > 19 or int(digits) > LARGEST_OFFSET:
-            raise self._error(f"{digits} is larger than any offset", at)
+            raise self._error(f"{digits} is larger than the maximum offset", at)
         return int(digits)
 
     def _time(self, after: Position | None) -> Position:
@@ -200,7 +200,7 @@ class _Parser:
         if match[1]:
             return max(0, self._wall_ms - duration_ms)
         if not isinstance(after, AtTime):
-            raise self._error(f"{match[0]} is a duration: write @-{match[0]} for that time ago", match.start())
+            raise self._error(f"{match[0]} is a duration: use @-{match[0]} for a time in the past", match.start())
         return after.at_ms + duration_ms
 
     # --- text ---------------------------------------------------------------------------------------------------------

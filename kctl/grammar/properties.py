@@ -36,7 +36,7 @@ def read_properties(source: str | bytes, name: str = "properties") -> dict[str, 
         except ValueError as e:
             raise ConfigError(f"{name} line {number}: {e}") from None
         if not key:
-            raise ConfigError(f"{name} line {number}: the value has no key")
+            raise ConfigError(f"{name} line {number}: the line has a value but no key")
         properties[key] = value
     return properties
 
@@ -122,7 +122,7 @@ def _join_surrogates(text: str) -> str:
     try:
         return text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError:
-        raise ValueError("a \\u escape is half of a surrogate pair") from None
+        raise ValueError("a \\u escape is only half of a surrogate pair") from None
 
 
 def _escape(text: str, *, in_key: bool) -> str:

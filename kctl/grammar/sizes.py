@@ -29,24 +29,24 @@ def parse_size_bytes(text: str) -> int:
     """
     text = text.strip()
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"a size of {len(text)} characters is too long: {_EXAMPLES}")
+        raise ValueError(f"the size has too many characters ({len(text)}): {_EXAMPLES}")
     match = re.fullmatch(_SIZE, text)
     if match is None:
         raise ValueError(f"{text!r} is not a size: {_EXAMPLES}")
     number, unit = match.groups()
     if not unit:
-        raise ValueError(f"{text!r} has no unit: write {text}B for bytes or {text}MiB for mebibytes")
+        raise ValueError(f"{text!r} has no unit: use {text}B for bytes or {text}MiB for mebibytes")
     unit_bytes = _BY_LOWER.get(unit.lower())
     if unit_bytes is None and unit.upper() in ("K", "M", "G"):
         decimal = "kB" if unit.upper() == "K" else f"{unit.upper()}B"
-        raise ValueError(f"{text!r} is ambiguous: write {number}{decimal} or {number}{unit.upper()}iB")
+        raise ValueError(f"{text!r} is ambiguous: use {number}{decimal} or {number}{unit.upper()}iB")
     if unit_bytes is None:
         raise ValueError(f"{text!r} has an unknown unit {unit!r}: {_EXAMPLES}")
     whole, _, fraction = number.partition(".")
     precision: int = 10 ** len(fraction)
     size, rest = divmod(int(whole + fraction) * unit_bytes, precision)
     if rest:
-        raise ValueError(f"{text!r} is not a whole number of bytes")
+        raise ValueError(f"{text!r} is not an integer number of bytes")
     if size > LARGEST_BYTES:
         raise ValueError(f"{text!r} is too large")
     return size
@@ -69,7 +69,7 @@ def parse_rate(text: str) -> float:
     """
     match = re.fullmatch(_RATE, text.strip())
     if match is None:
-        hint = f"; write {text}/s for records a second" if text.strip().isdecimal() else ""
+        hint = f" ({text}/s for records per second)" if text.strip().isdecimal() else ""
         raise ValueError(f"{text!r} is not a rate: use a form such as 500/s, 2.5/s, or 30/m{hint}")
     rate = float(match[1]) * 1000 / _PERIODS_MS[match[2]]
     if not rate:

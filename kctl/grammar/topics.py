@@ -46,7 +46,7 @@ def parse_topics(words: Sequence[str]) -> TopicWords:
         if word.startswith("/"):
             patterns.append(_pattern(word))
         elif "/" in word:
-            raise ValueError(f"{word!r} is not a topic name: write patterns as /{word.strip('/')}/")
+            raise ValueError(f"{word!r} is not a topic name: use /{word.strip('/')}/ for a pattern")
         elif not word:
             raise ValueError("topic names must not be empty")
         else:
@@ -56,9 +56,9 @@ def parse_topics(words: Sequence[str]) -> TopicWords:
 
 def _pattern(word: str) -> str:
     if len(word) < 3 or not word.endswith("/"):
-        raise ValueError(f"{word!r} is not a pattern: write it between slashes, such as '/orders-.*/'")
+        raise ValueError(f"{word!r} is not a pattern: use slashes, such as '/orders-.*/'")
     if len(word) > LONGEST_PATTERN:
-        raise ValueError(f"a pattern of {len(word)} characters is too long")
+        raise ValueError(f"the pattern has too many characters ({len(word)})")
     pattern = word[1:-1]
     try:
         re.compile(pattern)
@@ -76,9 +76,9 @@ def parse_partitions(texts: Iterable[str]) -> list[int]:
     for part in (part.strip() for text in texts for part in text.split(",")):
         match = _RANGE.fullmatch(part)
         if match is None:
-            raise ValueError(f"{part!r} is not a partition: write 0, 0,2 or 2-4")
+            raise ValueError(f"{part!r} is not a partition: use 0, 0,2, or 2-4")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first >= MOST_PARTITIONS:
-            raise ValueError(f"{part!r} is not a range of partitions")
+            raise ValueError(f"{part!r} is not a valid range of partitions")
         numbers |= dict.fromkeys(range(first, last + 1))
     return sorted(numbers)

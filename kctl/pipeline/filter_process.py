@@ -83,10 +83,10 @@ class FilterProcess:
         options = [("--key", self._programs.key), ("--jq", self._programs.jq)]
         name = " and ".join(option for option, text in options if text is not None)
         if code != -signal.SIGALRM:
-            return RecordDataError(f"the process that evaluates {name} exited with code {code}")
+            return RecordDataError(f"cannot evaluate {name}: its process exited with code {code}")
         topic, partition, offset = (row.column(each)[0].as_py() for each in ("topic", "partition", "offset"))
-        within = f"did not finish within {duration_text(self._timeout_ms)} (--api-timeout)"
-        return FilterTimeoutError(f"{name} {within} on {topic}-{partition} offset {offset}")
+        within = f"it did not finish within {duration_text(self._timeout_ms)} (--api-timeout)"
+        return FilterTimeoutError(f"cannot evaluate {name} on {topic}-{partition} offset {offset}: {within}")
 
 
 def run() -> None:

@@ -67,7 +67,7 @@ def worker_start_error(spark_text: str, log: str) -> WorkerStartError | None:
     """
     if not any(words in spark_text for words in _LATE_WORKER):
         return None
-    hint = "; ".join(filter(None, ("run again to continue", log)))
+    hint = ", or ".join(filter(None, ("run the command again to continue", log)))
     return WorkerStartError("a Python worker did not connect to Spark in time: the machine is overloaded", hint)
 
 

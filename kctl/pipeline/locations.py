@@ -51,7 +51,7 @@ def parse_location(text: str) -> Location:
             query.
     """
     if text == "":
-        raise ValueError("an empty path")
+        raise ValueError("the path is empty")
     found = _SCHEME.fullmatch(text)
     if found is None:
         return Path(text)
@@ -67,35 +67,37 @@ def parse_location(text: str) -> Location:
 
 def _iceberg(identifier: str, text: str) -> IcebergTable:
     if _IDENTIFIER.fullmatch(identifier) is None:
-        raise ValueError(f"{text[:200]!r} is not iceberg:CATALOG.DB.TABLE")
+        raise ValueError(f"{text[:200]!r} is not a table: use the form iceberg:CATALOG.DB.TABLE")
     return IcebergTable(identifier)
 
 
 def _store_url(scheme: str, text: str) -> StoreUrl:
     if scheme not in STORE_SCHEMES:
         known = ", ".join(f"{each}://" for each in STORE_SCHEMES)
-        raise ValueError(f"{scheme}:// is not supported: use a folder such as /data/orders, or {known}")
+        raise ValueError(f"{scheme}:// is not supported: use a directory such as /data/orders, or {known}")
     parts = urlsplit(text)
     _check_authority(scheme, parts, text)
     segments = [each for each in parts.path.split("/") if each]
     if any(each in (".", "..") for each in segments):
-        raise ValueError(f"{text[:200]!r} has '.' or '..' in its path")
+        raise ValueError(f"{text[:200]!r} has '.' or '..' in its path: use a path without them")
     return StoreUrl("/".join([f"{scheme}://{parts.netloc}", *segments]))
 
 
 def _check_authority(scheme: str, parts: SplitResult, text: str) -> None:
     is_azure = scheme.startswith("abfs")
     if parts.password is not None or (parts.username is not None and not is_azure):
-        raise ValueError(
-            f"{scheme}://...: a URL must not contain credentials; set them in the environment or a profile"
-        )
+        raise ValueError(f"the URL {scheme}://... has credentials: set them in the environment or a profile instead")
     if parts.query or parts.fragment:
-        raise ValueError(f"{scheme}://{parts.hostname or ''}...: a URL ends with its path, without ? and #")
+        raise ValueError(
+            f"the URL {scheme}://{parts.hostname or ''}... has ? or # after the path: use a URL without them"
+        )
     if not parts.netloc:
         shown = f"{scheme}:..." if "@" in text else repr(text[:200])
-        raise ValueError(f"{shown} has no bucket: write {scheme}://BUCKET/PREFIX")
+        raise ValueError(f"{shown} has no bucket: use the form {scheme}://BUCKET/PREFIX")
     if is_azure and parts.username is None:
-        raise ValueError(f"{text[:200]!r} is not {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX")
+        raise ValueError(
+            f"{text[:200]!r} has no container: use the form {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX"
+        )
 
 
 def _delta(rest: str) -> DeltaTable:
@@ -104,7 +106,7 @@ def _delta(rest: str) -> DeltaTable:
         return DeltaTable(inner)
     if isinstance(inner, Path):
         return DeltaTable(inner.absolute())
-    raise ValueError("delta: takes the URL or the path of a table")
+    raise ValueError("invalid location after delta: use a path or a URL, such as delta:s3://BUCKET/PREFIX")
 
 
 @overload

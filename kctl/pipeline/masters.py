@@ -45,7 +45,9 @@ def check_master(options: SessionOptions) -> None:
     if options.master.startswith("local"):
         python = options.worker_python or os.environ.get("PYSPARK_PYTHON")
         if python and shutil.which(python) is None:
-            raise SparkSetUpError(f"the Python for tasks, {python}, is not a program here", "--worker-python PATH")
+            raise SparkSetUpError(
+                f"cannot find the Python for tasks: {python}", "set its path with: --worker-python PATH"
+            )
     elif options.master == "yarn":
         _check_yarn(_configured(options.properties))
     elif options.master.startswith("k8s://"):
@@ -72,7 +74,7 @@ def _check_standalone(master: str) -> None:
     if all(refused):
         raise SparkSetUpError(
             f"no Spark master responds at {master}: {refused[0]}",
-            "the first lines of the master's log have its address, spark://HOST:7077",
+            "find the address of the master in the first lines of its log, such as spark://HOST:7077",
         )
 
 
@@ -82,22 +84,22 @@ def _check_yarn(properties: Mapping[str, str]) -> None:
     given = {name: os.environ[name] for name in HADOOP if os.environ.get(name)}
     hint = "set HADOOP_CONF_DIR, such as: export HADOOP_CONF_DIR=/etc/hadoop/conf"
     if not given:
-        raise SparkSetUpError(f"HADOOP_CONF_DIR is not set: Spark finds YARN by its {YARN_SITE}", hint)
+        raise SparkSetUpError(f"HADOOP_CONF_DIR is not set: Spark needs {YARN_SITE} to find YARN", hint)
     if not any(Path(folder, YARN_SITE).is_file() for folder in given.values()):
         name, folder = next(iter(given.items()))
-        raise SparkSetUpError(f"{name}={folder} has no {YARN_SITE}", hint)
+        raise SparkSetUpError(f"the directory of {name}={folder} has no {YARN_SITE}", hint)
 
 
 def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
     if not any(properties.get(name) for name in IMAGES):
-        hint = f"--spark-conf {IMAGES[0]}=IMAGE, with pyarrow and the Python version of this machine"
-        raise SparkSetUpError(f"{IMAGES[0]} is not set: executors need an image", hint)
+        hint = f"set an image with pyarrow and the Python version of this machine: --spark-conf {IMAGES[0]}=IMAGE"
+        raise SparkSetUpError(f"{IMAGES[0]} is not set: Spark executors on Kubernetes need an image", hint)
     configs = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
     known = [*(configs or [Path.home() / ".kube/config"]), POD_TOKEN]
     if not any(map(LOGIN.match, properties)) and not any(path.is_file() for path in known):
         raise SparkSetUpError(
-            f"no credentials for Kubernetes: no file {known[0]}, and no service account of a pod",
-            "--spark-conf spark.kubernetes.authenticate.oauthTokenFile=FILE, or set KUBECONFIG",
+            f"no Kubernetes credentials found in {known[0]}, and this machine is not a pod with a service account",
+            "set KUBECONFIG, or add --spark-conf spark.kubernetes.authenticate.oauthTokenFile=FILE",
         )
     url = master.removeprefix("k8s://")
     try:
@@ -107,7 +109,8 @@ def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
         raise _invalid(master) from None
     if why := _refusal(master, host, port):
         raise SparkSetUpError(
-            f"no Kubernetes API server responds at {master}: {why}", "get its address with: kubectl cluster-info"
+            f"no Kubernetes API server responds at {master}: {why}",
+            "show the address of the API server with: kubectl cluster-info",
         )
 
 

@@ -40,7 +40,7 @@ class FolderMarks:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            raise folder_error(self._folder, e, "use --progress with a writable directory") from e
+            raise folder_error(self._folder, e, "set another directory for the progress with: --progress") from e
 
     def names(self) -> set[str]:
         try:

@@ -58,7 +58,7 @@ class RangeFetch:
         config = reading_config(properties)
         self.api_timeout_ms = config.default_api_timeout_ms
         if len({each.topic_partition for each in ranges}) != len(ranges):
-            raise ValueError("two ranges of one partition cannot be fetched together")
+            raise ValueError("cannot fetch two ranges of one partition together")
         self._left = {each.topic_partition: each for each in ranges if each.size > 0}
         self._held: dict[TopicPartition, deque[FetchedChunk]] = {}
         self._held_bytes = 0

@@ -244,9 +244,9 @@ class RangeReader:
         timer.update()
         first = self._fetch.first_offset(self._tp, timer)
         if self._fails:
-            text = f"{self._tp}: offset {position} of {self._range} is gone, the first is {first}"
+            text = f"cannot read offset {position} of {self._range}: it was deleted, and the first offset is {first}"
             raise InvalidOffsetError(
-                f"{text}; failOnDataLoss=false continues with the remaining records", partitions=(self._tp,)
+                f"{text}. To read the remaining records, set failOnDataLoss=false", partitions=(self._tp,)
             )
         if first <= position:
             return self._range.end_offset
@@ -260,7 +260,7 @@ class RangeReader:
         timer.update()
         reason = self._fetch.waiting_for(self._tp)
         return ApiTimeout(
-            f"waiting for offset {position} of {self._range}: {reason.text or 'no reason reported'}",
+            f"waiting for offset {position} of {self._range}: {reason.text or 'cause unknown'}",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=reason.cause,

@@ -95,8 +95,10 @@ class RangeBound(NamedTuple):
         missing = [tp for tp in partitions if tp not in named]
         surplus = sorted(set(named) - set(partitions))
         if missing or surplus:
-            what = f"does not name {listed(missing)}" if missing else f"names {listed(surplus)}, which is not read"
-            raise ConfigError(f"{self.option} {what}: it must include each partition that is read", key=self.option)
+            what = f"lacks {listed(missing)}" if missing else f"has {listed(surplus)}, which the query does not read"
+            raise ConfigError(
+                f"option {self.option} {what}: set an offset for each partition that the query reads", key=self.option
+            )
         return {tp: named[tp] for tp in partitions}
 
 
@@ -164,7 +166,7 @@ class Planner:
             return found
         missing = sorted(set(selection.partitions) - set(found))
         if missing:
-            raise ConfigError(f"assign names {listed(missing)}, which the topic does not have", key="assign")
+            raise ConfigError(f"option assign has {listed(missing)}, which does not exist", key="assign")
         return sorted(set(selection.partitions))
 
     def _topics(self, selection: Selection) -> list[str]:
@@ -194,7 +196,7 @@ class Planner:
         found = self._ask(positions)
         none = [tp for tp in positions if found[tp] < 0]
         if none and not place.latest_if_none:
-            text = f"{place.option}: no record at or after that time in {listed(none)}"
+            text = f"{place.option}: no record found at or after this time in {listed(none)}"
             raise ConfigError(text, key=place.option)
         return {tp: latest[tp] if found[tp] < 0 else found[tp] for tp in positions}
 
@@ -265,7 +267,7 @@ def plan_ranges(
             starts[tp] = _within(tp, starts[tp], start.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             ends[tp] = _within(tp, ends[tp], end.option, earliest[tp], latest[tp], strict=fail_on_data_loss)
             if starts[tp] > ends[tp]:
-                text = f"{start.option} of {tp} is {starts[tp]}, behind {end.option} at {ends[tp]}"
+                text = f"{start.option} of {tp} is {starts[tp]}, which is after {end.option} ({ends[tp]})"
                 raise ConfigError(text, key=start.option)
         topic_ids = planner.topic_ids
     whole = [OffsetRange(*tp, starts[tp], ends[tp], topic_ids[tp.topic], latest[tp]) for tp in partitions]
@@ -279,8 +281,8 @@ def _within(tp: TopicPartition, offset: int, option: str, first: int, end: int, 
     if first <= offset <= end:
         return offset
     if strict:
-        has = f"has only {first} to {end - 1}" if first < end else f"is empty and continues at {end}"
-        text = f"{option}: {tp} {has}, not {offset}; failOnDataLoss=false reads the remaining records"
+        has = f"has offsets {first} to {end - 1}" if first < end else f"is empty, and its next offset is {end}"
+        text = f"{option}: {tp} {has}, not {offset}. To read the remaining records, set failOnDataLoss=false"
         raise InvalidOffsetError(text, partitions=(tp,))
     return min(max(first, offset), end)
 

@@ -44,7 +44,7 @@ _US_PER_MS: Final = pa.scalar(1000, pa.int64())
 def schema_of(columns: Sequence[str]) -> pa.Schema:
     for name in columns:
         if name not in TYPES:
-            raise ConfigError(f"a record has no column {name!r}: {', '.join(TYPES)}", key=name)
+            raise ConfigError(f"unknown column {name!r} of a record: use {', '.join(TYPES)}", key=name)
     return pa.schema([pa.field(name, TYPES[name]) for name in columns])
 
 
@@ -119,8 +119,8 @@ class RecordColumns:
             row = max(range(columns.count), key=lambda row: abs(times_ms[row]))
             offset = _numbers(columns.offsets)[row].as_py()
             raise CorruptBatchError(
-                f"{self._partition}, offset {offset}: "
-                f"a timestamp of {times_ms[row]} ms since the epoch does not fit into microseconds",
+                f"cannot convert the timestamp of {self._partition} offset {offset} to microseconds: "
+                f"{times_ms[row]} ms since the epoch is out of range",
                 topic=self._partition.topic,
                 partition=self._partition.partition,
             ) from None

@@ -44,16 +44,22 @@ class RecordFilter(NamedTuple):
         """
         if self.key is not None:
             if not _is_unicode(self.key):
-                raise ConfigError(f"{self.key[:80]!r} is not UTF-8", key="--key")
+                raise ConfigError(f"invalid --key {self.key[:80]!r}: use UTF-8", key="--key")
             try:
                 re.compile(self.key.encode())
             except (OverflowError, re.error) as e:
-                raise ConfigError(f"{self.key[:80]!r} is not a regular expression: {e}", key="--key") from None
+                raise ConfigError(
+                    f"invalid --key {self.key[:80]!r}: use a regular expression ({e})", key="--key"
+                ) from None
             except RecursionError:
-                raise ConfigError(f"{self.key[:80]!r}... is nested too deeply", key="--key") from None
+                raise ConfigError(
+                    f"invalid --key {self.key[:80]!r}: the regular expression is nested too deeply", key="--key"
+                ) from None
         for name, value in self.headers:
             if not _is_unicode(name + (value or "")):
-                raise ConfigError(f"{name[:80]!r}: name or value is not UTF-8", key="--header")
+                raise ConfigError(
+                    f"invalid --header {name[:80]!r}: use UTF-8 for the name and the value", key="--header"
+                )
         if self.jq is not None:
             _program(self.jq)
 
@@ -99,7 +105,7 @@ def _program(text: str) -> Any:
     from kctl.serdes.libraries import import_library
 
     if not _is_unicode(text):
-        raise ConfigError("the program is not UTF-8", key="--jq")
+        raise ConfigError("invalid --jq program: use UTF-8", key="--jq")
     try:
         return import_library("jq", "jq").compile(text)
     except ValueError as e:
@@ -111,7 +117,7 @@ def _is_selected(program: Any, record: dict[str, object]) -> bool:
         found = next(iter(program.input_text(json.dumps(record))), None)
     except ValueError as e:
         where = f"{record['topic']}-{record['partition']} offset {record['offset']}"
-        raise RecordDataError(f"--jq: {where}: {' '.join(str(e).split())}"[:400]) from None
+        raise RecordDataError(f"cannot evaluate --jq on {where}: {' '.join(str(e).split())}"[:400]) from None
     return found is not None and found is not False
 
 

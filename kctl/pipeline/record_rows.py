@@ -37,7 +37,7 @@ class RowDestination(NamedTuple):
 def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
     names = batch.schema.names
     if "value" not in names:
-        raise ConfigError(f"the rows have no column value, only {', '.join(names) or 'none'}", key="value")
+        raise ConfigError(f"the rows need a column value. Columns found: {', '.join(names) or 'none'}", key="value")
     headers = _headers(batch) if "headers" in names else None
     timestamps_ms = _timestamps(batch) if with_timestamps and "timestamp" in names else None
     values = _bytes(batch, "value")
@@ -104,11 +104,11 @@ def _by_value(batch: pa.RecordBatch, name: str) -> Iterator[tuple[Any, pa.Record
 
 def _with_topics(batch: pa.RecordBatch) -> pa.RecordBatch:
     if "topic" not in batch.schema.names:
-        raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
+        raise ConfigError("the rows have no topic: set the option topic, or add a column topic", key="topic")
     column = batch.column("topic")
     _expect(column.type, "topic", "string", pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
     if column.null_count:
-        raise ConfigError(f"rows without a topic: {column.null_count}", key="topic")
+        raise ConfigError(f"the column topic must not be null. Rows without a topic: {column.null_count}", key="topic")
     return batch
 
 
@@ -119,7 +119,7 @@ def _partitions(batch: pa.RecordBatch) -> pa.Array | None:
     _expect(column.type, "partition", "int", pa.types.is_integer(column.type) or pa.types.is_null(column.type))
     least = None if column.null_count == len(column) else pc.min(column).as_py()
     if least is not None and least < 0:
-        raise ConfigError(f"partition {least}: partitions are numbered from 0", key="partition")
+        raise ConfigError(f"invalid partition '{least}': use 0 or more", key="partition")
     return column
 
 
@@ -147,7 +147,7 @@ def _timestamps(batch: pa.RecordBatch) -> list[int | None] | None:
     try:
         times = column.cast(options=_TO_MS).cast(pa.int64())
     except pa.ArrowInvalid as error:
-        raise ConfigError(f"column timestamp: {error}", key="timestamp") from None
+        raise ConfigError(f"cannot convert the column timestamp to milliseconds: {error}", key="timestamp") from None
     found: list[int | None] = times.to_pylist()
     return found
 
@@ -157,15 +157,15 @@ def _headers(batch: pa.RecordBatch) -> list[Sequence[Header]] | None:
     is_list = pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type)
     names = [field.name for field in column.type.value_type] if is_list else []
     is_right = names == ["key", "value"] or pa.types.is_null(column.type)
-    _expect(column.type, "headers", "array of struct of key string and value binary", is_right)
+    _expect(column.type, "headers", "an array of structs with a string key and a binary value", is_right)
     if column.null_count == len(column):
         return None
     if column.flatten().field(0).null_count:
-        raise ConfigError("a header without a key: it may be empty, but not null", key="headers")
+        raise ConfigError("the key of a header must not be null: use an empty string instead", key="headers")
     rows = column.to_pylist()
     return [() if row is None else tuple((each["key"], each["value"]) for each in row) for row in rows]
 
 
 def _expect(kind: pa.DataType, name: str, wanted: str, is_right: bool) -> None:
     if not is_right:
-        raise ConfigError(f"column {name} is {kind}, not {wanted}", key=name)
+        raise ConfigError(f"column {name} has type {kind}, expected {wanted}", key=name)

@@ -49,12 +49,12 @@ class PartialWriteError(UndeliveredError):
         total = result.undelivered + result.delivered
         text = f"{result.undelivered} of {total} rows not delivered: {'; '.join(said[:MOST_NAMED])}{more} [{cause}]"
         if not result.undelivered:
-            text = f"{total} row{'' if total == 1 else 's'} delivered, the next one refused [{cause}]"
+            text = f"{total} row{'' if total == 1 else 's'} delivered, but the next row was rejected [{cause}]"
         self.args = (text,)
 
 
 def _fate(part: PartitionResult) -> str:
-    counts = [(part.failed, "not written"), (part.unknown, "written or not, no response")]
+    counts = [(part.failed, "not written"), (part.unknown, "without a response, may be written")]
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 
@@ -126,7 +126,7 @@ class RecordWriter:
         except KafkaError as error:
             raise self._account(error) from error
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"to {place.topic}: {error}") from None
+            raise ConfigError(f"cannot send a row to topic {place.topic}: {error}") from None
         self._partition_counts.setdefault(place.topic, self._partition_count(place.topic))
 
     def finish(self) -> int:
@@ -225,7 +225,7 @@ def copying_properties(properties: Properties) -> dict[str, object]:
 
 def _request_timeout_ms(config: ProducerConfig, limit_ms: int) -> int:
     if config.linger_ms >= limit_ms:
-        raise ConfigError(f"linger.ms={config.linger_ms} leaves no time to send within the timeout of {limit_ms} ms")
+        raise ConfigError(f"linger.ms={config.linger_ms} must be less than the timeout of {limit_ms}ms")
     return min(config.request_timeout_ms, limit_ms - config.linger_ms)
 
 

@@ -53,7 +53,7 @@ def refuse_plain_secrets(properties: Mapping[str, object]) -> None:
     for name, value in properties.items():
         if is_secret(name, value) and value and not is_reference(value):
             raise ConfigError(
-                f"{name}: a secret would travel to the tasks in plain text; write env:NAME or file:/path instead",
+                f"{name} is a secret, which would be sent to the tasks in plain text: use env:NAME or file:/path",
                 key=name,
             )
 
@@ -104,7 +104,9 @@ def resolved_text(name: str, value: str) -> str:
         variable = value.removeprefix(ENV)
         found = os.environ.get(variable)
         if found is None:
-            raise ConfigError(f"{name}: there is no environment variable {variable} where the task runs", key=name)
+            raise ConfigError(
+                f"cannot resolve {name}: the environment of the task has no variable {variable}", key=name
+            )
         return found
     if value.startswith(FILE):
         path, hash_sign, key = value.removeprefix(FILE).partition("#")
@@ -113,18 +115,20 @@ def resolved_text(name: str, value: str) -> str:
             return content.decode("utf-8", "surrogateescape").rstrip("\r\n")
         properties = read_properties(content, path)
         if key not in properties:
-            raise ConfigError(f"{name}: {path} has no property {key}", key=name)
+            raise ConfigError(f"cannot resolve {name}: the file {path} has no property {key}", key=name)
         return properties[key]
     return value
 
 
 def _read(name: str, path: str) -> bytes:
     if not os.path.isabs(path):
-        raise ConfigError(f"{name}: file: takes an absolute path, not {path[:200]!r}", key=name)
+        raise ConfigError(f"invalid {name} 'file:{path[:200]}': use file: with an absolute path", key=name)
     try:
         content, _ = read_input(path, LARGEST_FILE_BYTES + 1)
     except OSError as e:
-        raise ConfigError(f"{name}: {path}, where the task runs: {e.strerror}", key=name) from None
+        raise ConfigError(
+            f"cannot read the file {path} of {name} on the machine of the task: {e.strerror}", key=name
+        ) from None
     if len(content) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: {path} is larger than a file of properties may be", key=name)
+        raise ConfigError(f"cannot resolve {name}: the file {path} is larger than {LARGEST_FILE_BYTES} bytes", key=name)
     return content

@@ -33,8 +33,7 @@ class ResumePoint(NamedTuple):
         if self.topic_id and topic_id:
             if self.topic_id != topic_id:
                 return (
-                    f"topic {topic} was deleted and recreated (topic id {self.topic_id} when it was copied, "
-                    f"{topic_id} now)"
+                    f"topic {topic} was deleted and recreated: its topic ID was {self.topic_id}, and is now {topic_id}"
                 )
             seen = self.offset
         else:
@@ -42,6 +41,6 @@ class ResumePoint(NamedTuple):
         if seen <= end:
             return ""
         return (
-            f"{topic}-{partition} ends at offset {end}, and ended at {seen} or later when it was copied: "
-            "the topic was deleted and recreated, or its log was truncated"
+            f"{topic}-{partition} ends at offset {end}, but an earlier run found offset {seen}: the topic was "
+            f"deleted and recreated, or its log was truncated"
         )

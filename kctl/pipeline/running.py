@@ -204,12 +204,14 @@ def _opened(log_path: Path) -> IO[bytes]:
     try:
         return log_path.open("ab")
     except OSError as e:
-        raise SparkSetUpError(f"Spark's log {log_path}: {e.strerror}", "--spark-log FILE") from None
+        raise SparkSetUpError(
+            f"cannot open Spark's log {log_path}: {e.strerror}", "set another file with: --spark-log FILE"
+        ) from None
 
 
 def _check_workers(session: Session) -> None:
     ours = describe_python()
-    found = run_tasks(session, "kctl: look at the workers", [0], _describe)
+    found = run_tasks(session, "kctl: check the workers", [0], _describe)
     found.raise_first()
     check_alike(ours, found.results[0])
 

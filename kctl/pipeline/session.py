@@ -34,7 +34,7 @@ CLUSTER_TASKS = 8
 """Assumed number of parallel tasks if a cluster's number is unknown."""
 LOCAL_ATTEMPTS = 4
 """Attempts of a local task, equal to Spark's default on a cluster (spark.task.maxFailures)."""
-INSTALL = "pip install '.[spark]' in a checkout of kctl, or 'WHEEL[spark]'"
+INSTALL = "install the extra spark with: pip install '.[spark]' (in a checkout of kctl) or pip install 'WHEEL[spark]'"
 CONNECT_PACKAGES = ("pandas", "grpc", "grpc_status", "zstandard")
 """Modules that PySpark needs for Spark Connect."""
 INSTALL_CONNECT = "pip install 'pyspark[connect]'"
@@ -42,8 +42,8 @@ REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststo
 """Spark's default expression, extended by Kafka's names for secrets."""
 LONGEST_SOCKET_FOLDER = 60
 """Limit of 103 bytes for a socket's path, minus 42 bytes and a slash for Spark's names."""
-JAVA_WANTED = "jobs need Java 17 or newer"
-INSTALL_JAVA = "Debian: apt-get install openjdk-17-jre-headless"
+JAVA_WANTED = "pipeline jobs need Java 17 or newer"
+INSTALL_JAVA = "on Debian, run: apt-get install openjdk-17-jre-headless"
 STOP_S = 10.0
 SOCKET_TIMEOUT = "60s"
 """Time that Spark waits for Python to connect, at the start of a worker and for each result.
@@ -56,7 +56,7 @@ _SAY_NOTHING = (
     "Error: A JNI error has occurred, please check your installation and try again",
 )
 """Messages of a JVM without a reason."""
-_REFUSED = {"spark.speculation": "two copies of a task would write all records twice"}
+_REFUSED = {"spark.speculation": "speculative copies of a task would write its records twice"}
 
 
 class SessionOptions(NamedTuple):
@@ -144,7 +144,7 @@ def check_packages(*modules: str, install: str = INSTALL) -> None:
     """
     for module in modules or ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
-            raise SparkMissingError(f"jobs need {module}, which is not installed", install)
+            raise SparkMissingError(f"pipeline jobs need {module}, which is not installed", install)
 
 
 def check_installed(options: SessionOptions | None = None) -> None:
@@ -157,8 +157,8 @@ def check_installed(options: SessionOptions | None = None) -> None:
         return
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
-        where = f"no bin/java in JAVA_HOME={home}" if home else "no JAVA_HOME"
-        raise SparkMissingError(f"{JAVA_WANTED}: there is no java on PATH, and {where}", INSTALL_JAVA)
+        where = f"JAVA_HOME={home} has no bin/java" if home else "JAVA_HOME is not set"
+        raise SparkMissingError(f"{JAVA_WANTED}: PATH has no java, and {where}", INSTALL_JAVA)
 
 
 def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, ...]) -> dict[str, str]:
@@ -197,7 +197,7 @@ def refuse_speculation(properties: Mapping[str, str]) -> None:
     """Raise ConfigError if Spark may start a second copy of a task."""
     for key, why in _REFUSED.items():
         if properties.get(key, "false").strip().lower() != "false":
-            raise ConfigError(f"{key}={properties[key]}: {why}; kctl's jobs need it to be false", key=key)
+            raise ConfigError(f"invalid {key} '{properties[key]}': use false, because {why}", key=key)
 
 
 class Gateway:
@@ -218,7 +218,9 @@ class Gateway:
         from pyspark import SparkConf, SparkContext
 
         if SparkContext._active_spark_context is not None:
-            raise SparkSetUpError("this process has a Spark session already", "pass it to the job: session=...")
+            raise SparkSetUpError(
+                "this process already has a Spark session", "pass the session to the job: session=..."
+            )
         version = _version(pyspark.__version__)
         properties = _places(options, folder, version) | spark_properties(options, name, version=version)
         if not options.master.startswith("local"):
@@ -230,14 +232,14 @@ class Gateway:
         try:
             with self._starting:
                 if self._is_ending:
-                    raise SparkSetUpError("Spark was not started: its session has ended")
+                    raise SparkSetUpError("cannot start Spark: the session has ended")
                 self._process = SparkProcess(properties, folder, log)
             self._context = SparkContext(conf=conf, gateway=self._process.gateway())
         except Exception as e:
             why = _why(e, log_path)
             if "UnsupportedClassVersionError" in why:
                 raise SparkMissingError(f"{JAVA_WANTED}: the installed Java is older", INSTALL_JAVA) from e
-            raise SparkSetUpError(f"Spark did not start: {why}", f"its log: {log_path}") from e
+            raise SparkSetUpError(f"Spark did not start: {why}", f"read the log of Spark: {log_path}") from e
         finally:
             del os.environ["PYSPARK_PYTHON"]
             if python is not None:

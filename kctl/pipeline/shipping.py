@@ -69,13 +69,18 @@ def check_alike(driver: PythonDescription, worker: PythonDescription) -> None:
         ours, theirs = getattr(driver, name), getattr(worker, name)
         if ours != theirs:
             raise SparkSetUpError(
-                f"{where} has {name} {theirs}, and here it is {ours}",
-                "kctl sends compiled files: set --worker-python to the same Python version on the same platform",
+                f"the {where} has {name} {theirs}, but this machine has {name} {ours}",
+                "set --worker-python to the same Python version on the same platform, because kctl sends compiled "
+                "files",
             )
     if not worker.pyarrow:
-        raise SparkSetUpError(f"{where} has no pyarrow", "install it there: pip install pyarrow")
+        raise SparkSetUpError(
+            f"the {where} does not have pyarrow", "install pyarrow on the worker with: pip install pyarrow"
+        )
     if driver.compiled and not worker.compiled:
-        raise SparkSetUpError(f"{where} runs kctl's record codec as plain Python, which is several times slower")
+        raise SparkSetUpError(
+            f"cannot use the {where}: its kctl has no compiled record codec, and would be several times slower"
+        )
 
 
 def write_archive(path: Path) -> int:
@@ -119,7 +124,7 @@ def _files() -> Iterator[tuple[Path, str]]:
         except metadata.PackageNotFoundError:
             listed = None
         if not listed:
-            raise SparkSetUpError(f"{name} cannot be sent to the workers: it is not installed with a list of its files")
+            raise SparkSetUpError(f"cannot send package {name} to the workers: its installation has no list of files")
         for file in listed:
             source = Path(str(file.locate()))
             if source.is_file() and not file.is_absolute() and not any(p in (*_NOT_SHIPPED, "..") for p in file.parts):

@@ -66,7 +66,7 @@ def _late(consumer: Consumer, waited_for: OffsetRange, timer: Timer) -> ApiTimeo
     timer.update()
     reason = consumer.waiting_for()[waited_for.topic_partition]
     return ApiTimeout(
-        f"waiting for offset {waited_for.start_offset} of {waited_for}: {reason.text or 'no reason reported'}",
+        f"waiting for offset {waited_for.start_offset} of {waited_for}: {reason.text or 'cause unknown'}",
         timeout_ms=timer.timeout_ms,
         elapsed_ms=timer.elapsed_ms,
         cause=reason.cause,

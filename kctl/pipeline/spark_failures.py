@@ -34,7 +34,7 @@ def explained(error: Exception, log_path: Path | None) -> JobError:
     if is_remote and log_path is not None:
         _keep(text, log_path)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    where = f"its log: {log_path}" if log_path is not None else ""
+    where = f"read the log of Spark: {log_path}" if log_path is not None else ""
     if isinstance(error, ConnectionError) or any(words in text for words in _NO_JVM):
         return SparkFailedError("the Java process of Spark exited", where)
     if any(words in text for words in _NO_SERVER):
@@ -44,19 +44,19 @@ def explained(error: Exception, log_path: Path | None) -> JobError:
     if _OTHER_PYTHON in text:
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
         return SparkSetUpError(
-            f"workers do not have Python {here}, which kctl runs on", "use one Python version on both"
+            f"the workers do not have Python {here}, which kctl runs on", "use one Python version on both"
         )
     if any(words in text for words in _NO_PYARROW):
-        return SparkSetUpError("workers have no pyarrow", "install it there: pip install pyarrow")
+        return SparkSetUpError("the workers do not have pyarrow", "install pyarrow on the workers with: pip install pyarrow")
     if "Cannot run program" in text:
-        return SparkFailedError(f"workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
+        return SparkFailedError(f"the workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if (late := worker_start_error(text, where)) is not None:
         return late
     if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
-        return SparkFailedError(f"workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
+        return SparkFailedError(f"the workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
     python = [line for line in lines if _is_python_error(line)]
     if python:
-        return SparkFailedError(f"a task failed, which is a bug: {python[0][:500]}", where)
+        return SparkFailedError(f"a task failed because of a bug in kctl: {python[0][:500]}", where)
     of_grpc = [line.removeprefix("details = ").strip('"') for line in lines if line.startswith("details = ")]
     reason = "" if is_remote else last_log_line(log_path)
     reason = reason or (of_grpc or [""])[0][:500] or (lines or [type(error).__name__])[0][:500]

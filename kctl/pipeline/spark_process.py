@@ -73,7 +73,7 @@ class SparkProcess:
         pause = threading.Event()
         while not self._told.exists():
             if self._process.poll() is not None:
-                raise OSError(f"its process ended with {self._process.returncode}")
+                raise OSError(f"the Java process exited with code {self._process.returncode}")
             pause.wait(_LOOK_S)
 
     def end(self) -> None:

@@ -219,7 +219,7 @@ def exported_ranges(location: Location, topic: str, properties: Mapping[str, obj
     ranges = sorted(each for manifest in manifests for each in manifest.ranges)
     topics = {each.topic for each in ranges} | newest_facts(manifest.facts for manifest in manifests).topics.keys()
     if topic not in topics:
-        raise ConfigError(f"topic {topic} is not in {location}, which has {listed(sorted(topics))}")
+        raise ConfigError(f"topic {topic} is not in {location}. Exported topics: {listed(sorted(topics))}")
     return [each for each in ranges if each.topic == topic]
 
 
@@ -232,11 +232,13 @@ def read_raw_export(location: Location, properties: Mapping[str, object]) -> lis
     """
     manifests = read_export(location, properties)
     if not manifests:
-        raise FolderError(f"{location} is not an export: it has no manifest", "kctl pipeline export creates one")
+        raise FolderError(
+            f"{location} is not an export: it has no manifest", "create an export with: kctl pipeline export"
+        )
     decode = manifests[0].settings.get("decode")
     if decode is not None:
         raise ExportDataError(
-            f"{location} has decoded columns ({decode}), not the bytes of its records",
-            "export without --decode to another folder",
+            f"cannot read the bytes of records from {location}: it has decoded columns ({decode})",
+            "export the topic to another location without --decode",
         )
     return manifests

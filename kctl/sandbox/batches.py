@@ -85,38 +85,48 @@ class StoredBatch(NamedTuple):
 def produced_batch(records: bytes | None) -> BatchHeader:
     """Return the header of a produce request's only batch, or raise BatchRefused."""
     if records is None or len(records) == 0:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, "no record batch")
+        raise BatchRefused(ErrorCode.INVALID_RECORD, "the request contains no record batch")
     header = _only_header(records)
     if crc32c(records, 0, CRC_STARTS_AT) != header.crc:
-        raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"CRC32C is not {header.crc:#010x} as in the batch's header")
+        raise BatchRefused(
+            ErrorCode.CORRUPT_MESSAGE, f"the CRC32C of the batch is not {header.crc:#010x}, the value in its header"
+        )
     _check_content(header)
     return header
 
 
 def _only_header(records: bytes) -> BatchHeader:
     if len(records) < HEADER_BYTES:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, f"{len(records)} bytes, a batch has at least {HEADER_BYTES}")
+        raise BatchRefused(
+            ErrorCode.INVALID_RECORD, f"the batch has {len(records)} bytes, less than the minimum of {HEADER_BYTES}"
+        )
     header = BatchHeader._make(_HEADER.unpack_from(records))
     size = header.length + LENGTH_STARTS_AT
     if header.magic != 2:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, f"magic {header.magic}, this version of Produce carries 2")
+        raise BatchRefused(
+            ErrorCode.INVALID_RECORD, f"the batch has magic {header.magic}, but this version of Produce needs 2"
+        )
     if not HEADER_BYTES <= size <= len(records):
-        raise BatchRefused(ErrorCode.INVALID_RECORD, f"batch of {size} bytes in {len(records)} bytes of records")
+        raise BatchRefused(
+            ErrorCode.INVALID_RECORD, f"the batch size of {size} bytes does not match {len(records)} bytes of records"
+        )
     if size != len(records):
-        raise BatchRefused(ErrorCode.INVALID_RECORD, "more than one record batch")
+        raise BatchRefused(ErrorCode.INVALID_RECORD, "the request contains more than one record batch")
     return header
 
 
 def _check_content(header: BatchHeader) -> None:
     if header.records_count < 1 or header.last_offset_delta != header.records_count - 1:
-        text = f"{header.records_count} records with a last offset delta of {header.last_offset_delta}"
+        text = f"the batch of {header.records_count} records has the last offset delta {header.last_offset_delta}"
         raise BatchRefused(ErrorCode.INVALID_RECORD, text)
     if header.attributes & 0x07 >= _CODECS:
-        raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression codec {header.attributes & 0x07}")
+        raise BatchRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"unknown compression codec {header.attributes & 0x07}")
     if header.is_control:
         raise BatchRefused(ErrorCode.INVALID_RECORD, "clients must not write control batches")
     if header.producer_id >= 0 and header.base_sequence < 0:
-        raise BatchRefused(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} of a producer with an id")
+        raise BatchRefused(
+            ErrorCode.INVALID_RECORD, f"invalid sequence number {header.base_sequence} of an idempotent producer"
+        )
 
 
 def appended(records: bytes, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> bytes:

@@ -88,7 +88,7 @@ class Topic(NamedTuple):
 class Cluster:
     def __init__(self, nodes: list[ClusterNode], settings: ClusterSettings | None = None) -> None:
         if not nodes:
-            raise ValueError("a cluster has at least one node")
+            raise ValueError("a cluster needs at least one broker")
         self.settings = settings or ClusterSettings()
         self.nodes = {node.node_id: node for node in nodes}
         self.topics: dict[str, Topic] = {}
@@ -208,7 +208,7 @@ class Cluster:
         if assignment is not None:
             self._check_assignment(assignment)
             if len(assignment) != count - had:
-                text = f"{count - had} new partitions, {len(assignment)} assignments"
+                text = f"{count - had} new partitions have {len(assignment)} replica assignments"
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         if validate_only:
             return
@@ -241,9 +241,11 @@ class Cluster:
         if name in self.topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         if not 1 <= count <= MAX_PARTITIONS:
-            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, f"{count} partitions, 1 to {MAX_PARTITIONS} are possible")
+            raise TopicRefused(
+                ErrorCode.INVALID_PARTITIONS, f"invalid number of partitions {count}: use 1 to {MAX_PARTITIONS}"
+            )
         if not 1 <= replicas <= len(self.nodes):
-            text = f"replication factor {replicas} with {len(self.nodes)} nodes"
+            text = f"invalid replication factor {replicas}: the cluster has {len(self.nodes)} brokers"
             raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
 
     def _check_assignment(self, assignment: Sequence[Sequence[int]]) -> None:
@@ -252,7 +254,7 @@ class Cluster:
             if not replicas or len(replicas) != len(assignment[0]) or len(set(replicas)) < len(replicas) or wrong:
                 shown = [list(one) for one in assignment]
                 text = (
-                    f"invalid replicas {shown}: use different nodes of {list(self.nodes)}, as many for each partition"
+                    f"invalid replicas {shown}: use the same number of brokers of {list(self.nodes)} for all partitions"
                 )
                 raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
 

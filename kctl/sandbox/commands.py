@@ -44,7 +44,7 @@ def _command(name: str, argument_count: int) -> Command:
     shown = command.arguments.split()
     needed = sum(not one.startswith("[") for one in shown)
     if not needed <= argument_count <= len(shown):
-        raise CommandRefused(f"{name} takes {command.arguments or 'nothing'}")
+        raise CommandRefused(f"invalid arguments of {name}: use {command.arguments or 'no arguments'}")
     return command
 
 
@@ -61,7 +61,7 @@ def _node(sandbox: Sandbox, text: str) -> int:
     node_id = _number(text)
     if node_id not in sandbox.cluster.nodes:
         ids = list(sandbox.cluster.nodes)
-        raise ValueError(f"no node {node_id}: use {ids[0]} to {ids[-1]}")
+        raise ValueError(f"no broker {node_id}: use {ids[0]} to {ids[-1]}")
     return node_id
 
 
@@ -86,7 +86,7 @@ def _fault(text: str) -> Fault:
 def _code(text: str) -> ErrorCode:
     found = ErrorCode.__members__.get(text)
     if found is None:
-        raise ValueError(f"no error code {text[:60]!r}; Kafka's names are meant, such as NOT_COORDINATOR")
+        raise ValueError(f"unknown error code {text[:60]!r}: use a Kafka error name, such as NOT_COORDINATOR")
     return found
 
 
@@ -237,17 +237,17 @@ def _start_controllers(sandbox: Sandbox, _words: list[str]) -> None:
 
 
 COMMANDS: dict[str, Command] = {
-    "start": Command("NODE|all FAULT [MS]", "start a fault; MS is the delay of delay", _start),
+    "start": Command("NODE|all FAULT [MS]", "start a fault, for the fault delay with a delay of MS", _start),
     "stop": Command("NODE|all FAULT", "stop a fault", _stop),
     "clear": Command("[NODE|all]", "stop all faults and cancel failures", _heal),
     "fail": Command("API CODE [TIMES] [NODE|all]", "fail the next requests with an error", _fail),
     "move-leader": Command(
-        "TOPIC PARTITION NODE [END_OFFSET]", "move a leader; records from END_OFFSET on are lost", _lead
+        "TOPIC PARTITION NODE [END_OFFSET]", "move a leader and lose the records from END_OFFSET", _lead
     ),
     "move-leader-late": Command("TOPIC PARTITION NODE MS", "remove the leader for MS, then move it", _lead_late),
     "stop-replica": Command("TOPIC PARTITION NODE", "stop a follower and remove it from the in-sync replicas", _hold),
     "lag-replica": Command(
-        "TOPIC PARTITION NODE", "stop a follower; it stays in sync for replica.lag.time.max.ms", _lag
+        "TOPIC PARTITION NODE", "stop a follower, which stays in sync for replica.lag.time.max.ms", _lag
     ),
     "start-replica": Command("TOPIC PARTITION NODE", "start a follower again", _release),
     "delete-records": Command("TOPIC PARTITION OFFSET", "delete records before OFFSET", _delete_records),
@@ -260,21 +260,21 @@ COMMANDS: dict[str, Command] = {
         "ID CODE|none", "fail requests for a transactional id with a coordinator error", _trouble_transaction
     ),
     "hold-markers": Command("ID", "hold back the markers of a transaction", _hold_markers),
-    "release-markers": Command("ID", "write markers that were held back", _release_markers),
-    "lose-markers": Command("ID", "lose the markers of the next transaction, so that it hangs", _lose_markers),
+    "release-markers": Command("ID", "write the markers of a transaction that were held back", _release_markers),
+    "lose-markers": Command("ID", "lose the markers of the next transaction, which then hangs", _lose_markers),
     "hold-moves": Command("", "hold back reassignments", _hold_moves),
-    "release-moves": Command("", "complete reassignments again", _release_moves),
+    "release-moves": Command("", "complete the reassignments that were held back", _release_moves),
     "expire-producers": Command("TOPIC PARTITION", "expire producers without an open transaction", _expire_producers),
-    "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "throttle clients above a rate", _limit),
-    "forget-sessions": Command("NODE|all", "drop fetch sessions, as after a restart", _forget_sessions),
+    "limit": Command("produce|fetch BYTES_PER_S|none [NODE|all]", "throttle clients that exceed a rate", _limit),
+    "forget-sessions": Command("NODE|all", "drop the fetch sessions, as after a broker restart", _forget_sessions),
     "limit-disk": Command("NODE BYTES|offline", "limit the disk of a broker, or take its log directory offline", _disk),
     "hold-metadata": Command("NODE", "freeze the metadata of a broker", _hold_metadata),
     "release-metadata": Command("NODE", "update the metadata of a broker again", _release_metadata),
     "unregister": Command("NODE", "remove a broker from the metadata", _unregister),
     "register": Command("NODE", "add a broker to the metadata again", _register),
-    "fence": Command("NODE", "fence a broker, as without heartbeats", _fence),
+    "fence": Command("NODE", "fence a broker, as if it sent no heartbeats", _fence),
     "unfence": Command("NODE", "unfence a broker", _unfence),
-    "stop-controllers": Command("", "stop all controllers, not the brokers", _stop_controllers),
+    "stop-controllers": Command("", "stop all controllers but no brokers", _stop_controllers),
     "start-controllers": Command("", "start all controllers", _start_controllers),
 }
 """Commands by name. `kctl sandbox fault --help` lists them."""

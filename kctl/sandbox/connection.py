@@ -79,7 +79,7 @@ class BrokerConnection:
             return
         self._count_unfinished(self._reader.pending_bytes)
         if self._listener.cluster.unfinished_bytes > MOST_UNFINISHED_BYTES:
-            self._refuse(f"{MOST_UNFINISHED_BYTES} bytes of unfinished frames are held already")
+            self._refuse(f"{MOST_UNFINISHED_BYTES} bytes of unfinished frames exceed the limit")
             return
         self._serve()
 

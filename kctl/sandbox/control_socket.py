@@ -156,10 +156,10 @@ def tell(path: Path, words: list[str], patience_s: float) -> str | None:
         ValueError: the words do not fit into a line, or are `status`.
     """
     if " ".join(words).encode().split() == [STATUS]:
-        raise ValueError("'status' is not a command; kctl sandbox status shows the sandbox")
+        raise ValueError("unknown command 'status': use kctl sandbox status")
     line = " ".join(words).encode() + b"\n"
     if len(line) > MAX_LINE_BYTES or line.count(b"\n") > 1:
-        raise ValueError(f"a command is one line of at most {MAX_LINE_BYTES} bytes")
+        raise ValueError(f"commands must be one line of at most {MAX_LINE_BYTES} bytes")
     answer = _ask(path, line, patience_s)
     return None if answer == _OK else answer.decode(errors="replace").removeprefix("error: ").strip()
 

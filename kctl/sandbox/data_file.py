@@ -120,13 +120,13 @@ def load(cluster: Cluster, folder: Path) -> None:
     except TopicRefused as error:
         raise DataRefused(f"{path}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, struct.error, RecursionError) as error:
-        raise DataRefused(f"{path}: not the data of a sandbox: {error}") from None
+        raise DataRefused(f"cannot load {path}: invalid sandbox data: {error}") from None
 
 
 def _head_of(data: memoryview) -> tuple[Mapping[str, Any], int]:
     magic, size_bytes = _HEAD.unpack_from(data)
     if magic != _MAGIC or size_bytes > len(data) - _HEAD.size:
-        raise ValueError("the file has another format, or is incomplete")
+        raise ValueError("the file has another format or is incomplete")
     end = _HEAD.size + size_bytes
     described: Mapping[str, Any] = json.loads(bytes(data[_HEAD.size : end]))
     return described, end
@@ -159,7 +159,7 @@ def _load_topic(cluster: Cluster, topic: Mapping[str, Any], data: memoryview, at
 def _batches(data: memoryview, at: int, sizes: list[int]) -> Iterator[StoredBatch]:
     for size_bytes in sizes:
         if not _BATCH_BYTES <= size_bytes <= len(data) - at:
-            raise ValueError(f"a batch of {size_bytes} bytes at {at}")
+            raise ValueError(f"invalid batch size {size_bytes} at byte {at}")
         batch = bytes(data[at : at + size_bytes])
         yield StoredBatch(header_of(batch), batch)
         at += size_bytes

@@ -94,7 +94,7 @@ class NodeFaults:
             ms: delay of each response for DELAY, otherwise 0.
         """
         if EFFECTS[fault].is_delay != (ms > 0):
-            raise ValueError(f"fault {fault.value} with ms={ms}: only delay takes milliseconds, and it needs some")
+            raise ValueError(f"invalid ms={ms} for fault {fault.value}: use ms > 0 for delay only")
         self._active[fault] = ms
         self._changed()
 
@@ -115,7 +115,9 @@ class NodeFaults:
         ordered = self._failures.setdefault(api_key, [])
         left = [failure.trigger.left for failure in ordered if failure.trigger.left is not None]
         if len(ordered) >= MAX_FAILURES or sum(left) + (trigger.left or 0) > MAX_FAILURES:
-            raise ValueError(f"{trigger.left} failures after {sum(left)}: use 1 to {MAX_FAILURES} in total")
+            raise ValueError(
+                f"invalid number of failures {trigger.left} after {sum(left)}: use 1 to {MAX_FAILURES} in total"
+            )
         ordered.append(Failure(trigger, code))
 
     def pop_error(self, api_key: int) -> ErrorCode | None:

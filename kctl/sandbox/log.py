@@ -55,7 +55,9 @@ class PartitionLog:
         header = produced_batch(records)
         assert records is not None
         if len(records) > self.settings.max_message_bytes:
-            text = f"batch of {len(records)} bytes, the topic takes {self.settings.max_message_bytes}"
+            text = (
+                f"the batch of {len(records)} bytes is larger than the topic allows ({self.settings.max_message_bytes})"
+            )
             raise BatchRefused(ErrorCode.MESSAGE_TOO_LARGE, text)
         check_records(header, records, need_keys=self.settings.is_compacted)
         append_time_ms = wall_ms if self.settings.is_log_append_time else -1

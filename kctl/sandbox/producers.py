@@ -133,7 +133,7 @@ class ProducerStates:
         if header.base_sequence != expected:
             raise _out_of_order(header, expected)
         if producer.open_from is not None and not header.is_transactional:
-            text = f"producer {header.producer_id} has a transaction open, and this batch is outside of it"
+            text = f"producer {header.producer_id} has an open transaction, but the batch is not part of it"
             raise BatchRefused(ErrorCode.INVALID_TXN_STATE, text)
 
     # --- updates ------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def check_epoch(epoch: int, latest: int) -> None:
 
 
 def _out_of_order(header: BatchHeader, expected: int) -> BatchRefused:
-    text = f"producer {header.producer_id}: sequence {header.base_sequence}, {expected} is expected"
+    text = f"producer {header.producer_id} sent sequence number {header.base_sequence} instead of {expected}"
     return BatchRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, text)
 
 

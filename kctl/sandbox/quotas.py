@@ -53,7 +53,7 @@ class Quotas:
     def limit(self, quota: Quota, bytes_per_s: int | None) -> None:
         """Limit the bytes per second of each client, and restart all accounts. None removes the limit."""
         if bytes_per_s is not None and not 1 <= bytes_per_s <= MAX_RATE:
-            raise ValueError(f"{bytes_per_s} bytes a second: 1 to {MAX_RATE} are possible")
+            raise ValueError(f"{bytes_per_s} bytes per second is invalid: use 1 to {MAX_RATE} are possible")
         self._accounts = {key: account for key, account in self._accounts.items() if key.quota is not quota}
         if bytes_per_s is None:
             self._rates.pop(quota, None)

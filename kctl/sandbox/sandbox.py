@@ -79,9 +79,9 @@ class Sandbox:
             racks: rack of each node.
         """
         if not 1 <= nodes <= MAX_NODES:
-            raise ValueError(f"nodes must be 1 to {MAX_NODES}, not {nodes}")
+            raise ValueError(f"nodes must be from 1 to {MAX_NODES}, not {nodes}")
         if racks is not None and len(racks) != nodes:
-            raise ValueError(f"{len(racks)} racks for {nodes} nodes")
+            raise ValueError(f"racks must have {nodes} entries, one per node, not {len(racks)}")
         settings = settings or ClusterSettings()
         rack_of = dict(enumerate(racks or (), start=first_node_id))
         ids = range(first_node_id, first_node_id + nodes)
@@ -469,7 +469,7 @@ def failing_api(api: str) -> int:
     request = by_name.get(api)
     if request is None or not has_error_code(request):
         able = ", ".join(sorted(name for name, one in by_name.items() if has_error_code(one)))
-        raise ValueError(f"{api!r} cannot be made to fail; {able} can")
+        raise ValueError(f"cannot fail requests of {api!r}: use one of {able}")
     api_key: int = request.API_KEY
     return api_key
 

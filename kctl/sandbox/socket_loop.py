@@ -67,7 +67,7 @@ class SocketLoop:
             action()
             return
         if self.is_forked:
-            raise SocketLoopError("the sandbox belongs to the parent process: it started before fork()")
+            raise SocketLoopError("the sandbox was started before fork() and belongs to the parent process")
         future: Future[None] = Future()
         self._posted.append((action, future))
         self._wake()

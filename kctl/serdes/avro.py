@@ -97,7 +97,7 @@ def unscaled_of(value: bytes | str) -> int:
     """Return the integer of a decimal, without its scale. Raise ValueError if it is too long."""
     data = value.encode("latin-1") if isinstance(value, str) else value
     if len(data) > MOST_PRECISION:
-        raise ValueError(f"a decimal of {len(data)} bytes")
+        raise ValueError(f"the decimal has too many bytes ({len(data)})")
     return int.from_bytes(data, signed=True)
 
 
@@ -158,7 +158,7 @@ def _decimal_from_json(schema: Mapping[str, Any]) -> Convert:
 
 def _double_from_json(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError(f"a number is expected, not {value!r}")
+        raise ValueError(f"expected a number, not {value!r}")
     return _NOT_FINITE[value] if isinstance(value, str) else value
 
 
@@ -174,7 +174,7 @@ def _whole_number(bits: int) -> Convert:
         if not isinstance(value, int) or isinstance(value, bool):
             raise ValueError(f"expected an integer, not {value!r}"[:80])
         if not -(1 << bits - 1) <= value < 1 << bits - 1:
-            raise ValueError(f"a number of {bits} bits is expected, not {value!r}"[:80])
+            raise ValueError(f"expected an integer of {bits} bits, not {value!r}"[:80])
         return value
 
     return convert
@@ -182,7 +182,7 @@ def _whole_number(bits: int) -> Convert:
 
 def _boolean_from_json(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"true or false is expected, not {value!r}"[:80])
+        raise ValueError(f"expected true or false, not {value!r}"[:80])
     return value
 
 
@@ -197,5 +197,5 @@ _LEAVES_FROM_JSON: dict[str, Convert] = {
 
 def _bytes_from_json(value: Any) -> bytes:
     if not isinstance(value, str):
-        raise ValueError(f"bytes are a text of one character a byte, not {type(value).__name__}")
+        raise ValueError(f"expected a string with one character per byte, not {type(value).__name__}")
     return value.encode("latin-1")

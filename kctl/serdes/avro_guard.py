@@ -45,11 +45,11 @@ class _Walk:
             raise DecodeError(f"the value is nested more than {MOST_DEPTH} levels deep")
         self._values += 1
         if self._values > self._most_values:
-            raise DecodeError(f"{len(self._data)} bytes encode more than {self._most_values} values")
+            raise DecodeError(f"the {len(self._data)} bytes contain more than {self._most_values} values")
         if isinstance(schema, list):
             branch = self._number()
             if not 0 <= branch < len(schema):
-                raise DecodeError(f"not Avro of this schema: branch {branch} of a union of {len(schema)}")
+                raise DecodeError(f"the bytes do not fit the Avro schema: branch {branch} of a union of {len(schema)}")
             self.value(schema[branch], depth + 1)
             return
         kind = schema if isinstance(schema, str) else schema["type"]

@@ -71,7 +71,7 @@ class Decoder:
             KafkaError: the schema is not available.
         """
         if len(data) > MOST_VALUE_BYTES:
-            raise DecodeError(f"it has {len(data)} bytes, and kctl decodes up to {MOST_VALUE_BYTES}")
+            raise DecodeError(f"the data has {len(data)} bytes, more than the limit of {MOST_VALUE_BYTES}")
         if self._codecs is None and self._framed is None:
             return None if self._local is None else Decoded(self._local.decode(data))
         framed = read_frame(data, headers, self._header)
@@ -104,4 +104,4 @@ class Decoder:
             return Decoded(self._local.decode(data))
         if self._form is Form.AUTO:
             return None
-        raise DecodeError("it has no schema ID: it does not begin with byte 0 and an ID")
+        raise DecodeError("the data has no schema ID: it does not begin with byte 0 and an ID")

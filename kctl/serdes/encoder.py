@@ -51,7 +51,7 @@ def parse_target(text: str, side: str) -> Target:
         return Target(schema_id=_number(name, "schema id"))
     if colon and kind in ("record", "topic-record"):
         if not name:
-            raise ValueError(f"{kind}: needs the full name of the record")
+            raise ValueError(f"{kind}: add the full name of the record")
         return Target(subject=name if kind == "record" else f"{{topic}}-{name}")
     return _of_subject(text.removeprefix("subject:"))
 
@@ -61,13 +61,13 @@ def _of_subject(text: str) -> Target:
     if not at:
         subject, version = version, LATEST
     if not subject:
-        raise ValueError("a subject must have a name")
+        raise ValueError("the subject must have a name")
     return Target(subject=subject, version=version if version == LATEST else _number(version, "version"))
 
 
 def _number(text: str, what: str) -> int:
     if not text.isdecimal() or len(text) > 10 or not 0 < int(text) <= MOST_VERSION:
-        raise ValueError(f"{text!r} is not a {what}")
+        raise ValueError(f"{text!r} is not a valid {what}")
     return int(text)
 
 
@@ -186,4 +186,4 @@ def check_schema_of(given: object) -> int | UUID | None:
                 return UUID(guid)
             except ValueError:
                 pass
-    raise EncodeError('a schema is {"id": N} or {"guid": "..."}, or null')
+    raise EncodeError('use {"id": N}, {"guid": "..."}, or null as the schema')

@@ -33,7 +33,7 @@ class Raw:
 
     def serialize(self, value: bytes, topic: str) -> bytes:  # noqa: ARG002
         if not isinstance(value, bytes):
-            raise EncodeError(f"bytes expected, not {type(value).__name__}")
+            raise EncodeError(f"expected bytes, not {type(value).__name__}")
         return value
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> bytes:  # noqa: ARG002
@@ -45,11 +45,11 @@ class Text:
 
     def serialize(self, value: str, topic: str) -> bytes:  # noqa: ARG002
         if not isinstance(value, str):
-            raise EncodeError(f"a string expected, not {type(value).__name__}")
+            raise EncodeError(f"expected a string, not {type(value).__name__}")
         try:
             return value.encode()
         except UnicodeEncodeError as error:
-            raise EncodeError(f"not text: {error.reason}") from None
+            raise EncodeError(f"the string cannot be encoded as UTF-8: {error.reason}") from None
 
     def deserialize(self, data: bytes, topic: str, headers: Sequence[Header]) -> str:  # noqa: ARG002
         try:

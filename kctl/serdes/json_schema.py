@@ -75,4 +75,4 @@ class JsonSchemaCodec:
         for name in (uri, uri.rpartition("/")[2]):
             if name in self._dependencies:
                 return json.loads(self._dependencies[name])
-        raise ValueError(f"{uri} is not among the references of the schema")
+        raise ValueError(f"{uri} is not a reference of the schema")

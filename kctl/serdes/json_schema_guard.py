@@ -69,9 +69,7 @@ class JsonSchemaGuard:
             schema, instance, above = waiting.pop()
             left -= 1
             if left < 0:
-                raise EncodeError(
-                    "the JSON Schema would check the value too often: its levels double at each reference"
-                )
+                raise EncodeError("the JSON Schema is too complex: the number of checks doubles at each reference")
             if isinstance(schema, _Unknown):
                 raise EncodeError(
                     f"the checks of the JSON Schema cannot be counted: what {schema.reference!r} refers to is unknown"

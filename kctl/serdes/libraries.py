@@ -18,5 +18,5 @@ def import_library(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as e:
         name = module.partition(".")[0]
-        hint = f"install it: {install_command(extra)}"
+        hint = f"install it with: {install_command(extra)}"
         raise LibraryMissingError(f"the Python package {name} is not installed ({e})", hint=hint) from None

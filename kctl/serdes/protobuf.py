@@ -68,7 +68,7 @@ class ProtobufCodec:
         for name, content in files:
             self._file = self._add(descriptors, name, content, added)
         if self._file is None:
-            raise SchemaError("there is no Protobuf file")
+            raise SchemaError("the schema contains no Protobuf file")
         self._message = None if message is None else self._named(message)
 
     @classmethod
@@ -79,8 +79,8 @@ class ProtobufCodec:
             files = descriptors.FileDescriptorSet.FromString(content).file
         except Exception:  # noqa: BLE001 - DecodeError of the library, which has several
             raise SchemaError(
-                "not a FileDescriptorSet",
-                hint="protoc --include_imports --descriptor_set_out=FILE NAME.proto, or buf build -o FILE",
+                "the file is not a FileDescriptorSet",
+                hint="create the file with: protoc --include_imports --descriptor_set_out=FILE NAME.proto",
             ) from None
         return cls([(each.name, each.SerializeToString()) for each in files], message, is_framed=False)
 
@@ -119,8 +119,8 @@ class ProtobufCodec:
             return self._pool.FindMessageTypeByName(name)
         except KeyError:
             known = ", ".join(sorted(self._file.message_types_by_name))[:200]
-            hint = f"it has {known}" if known else ""
-            raise SchemaError(f"there is no message {name} in the Protobuf schema", hint=hint) from None
+            hint = f"use one of the messages {known}" if known else ""
+            raise SchemaError(f"the Protobuf schema contains no message {name}", hint=hint) from None
 
     def descriptor(self, message: str | None) -> Any:
         """Return the descriptor of a message by full name. None means the first message of the file.
@@ -132,7 +132,7 @@ class ProtobufCodec:
         try:
             return self.indexed((0,))
         except DecodeError:
-            raise SchemaError("there is no message in the Protobuf schema") from None
+            raise SchemaError("the Protobuf schema contains no message") from None
 
     def indexed(self, indexes: Sequence[int]) -> Any:
         """Return the descriptor of a message by its indexes.
@@ -145,7 +145,7 @@ class ProtobufCodec:
                 (self._file.message_types_by_name if found is None else found.nested_types_by_name).values()
             )
             if index >= len(messages):
-                raise DecodeError(f"there is no message {'.'.join(map(str, indexes))} in the Protobuf schema")
+                raise DecodeError(f"the Protobuf schema contains no message {'.'.join(map(str, indexes))}")
             found = messages[index]
         return found
 
@@ -188,7 +188,7 @@ class ProtobufCodec:
         except DecodeError:
             raise
         except Exception as e:  # noqa: BLE001 - as above, for hostile messages
-            raise DecodeError(f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]) from None
+            raise DecodeError(f"the bytes do not fit the Protobuf schema: {str(e) or type(e).__name__}"[:300]) from None
 
     def _check_json_size(self, message: Any) -> None:
         """Raise DecodeError if a message is too large as JSON, or nested too deeply.
@@ -249,7 +249,9 @@ class ProtobufCodec:
         """
         descriptor = self._message or self.indexed((0,))
         if isinstance(value, list):  # the library would read it as an empty message
-            raise EncodeError(f"the value does not fit message {descriptor.full_name}: an array is not a message")
+            raise EncodeError(
+                f"the value does not fit message {descriptor.full_name}: expected an object, not an array"
+            )
         try:
             message = self._factory.GetMessageClass(descriptor)()
             self._json.ParseDict(value, message, descriptor_pool=self._pool, max_recursion_depth=MOST_DEPTH)
@@ -269,8 +271,8 @@ def file_of(text: str) -> bytes:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError):
         raise SchemaError(
-            "the registry returned this Protobuf schema only as text, but kctl needs the serialized form",
-            hint="use --protoset FILE --protobuf-message NAME, of protoc --include_imports --descriptor_set_out=FILE",
+            "the registry returned the Protobuf schema as text, but kctl needs the serialized form",
+            hint="use --protoset FILE --protobuf-message NAME with a descriptor set of protoc --include_imports",
         ) from None
 
 

@@ -92,7 +92,7 @@ class SchemaRegistry:
     def __init__(self, config: RegistryConfig, http: "HttpClient", timer: Callable[[], Timer]) -> None:
         if not config.schema_registry_url:
             name = RegistryConfig.schema_registry_url.name
-            raise ConfigError(f"{name} is not set: -X {name}=URL, or in a profile", key=name)
+            raise ConfigError(f"{name} is not set: add -X {name}=URL or set {name} in a profile", key=name)
         self._http = http
         self._timer = timer
         self._shared: Timer | None = None
@@ -323,7 +323,9 @@ def _json_of(response: "HttpResponse", url: str, place: str) -> Any:
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except (ValueError, RecursionError):
-        raise WrongPeerError(f"{url}: the response to {place} is not JSON", hint="is this a schema registry?") from None
+        raise WrongPeerError(
+            f"{url}: the response to {place} is not JSON", hint="check that the URL is the URL of a schema registry"
+        ) from None
 
 
 def _code_and_text(response: "HttpResponse") -> tuple[int, str]:
@@ -348,7 +350,7 @@ def _refusal(response: "HttpResponse", url: str, place: str) -> RegistryError:
     }
     hints = {
         401: "set schema.registry.basic.auth.user.info or schema.registry.bearer.auth.token in a file or profile",
-        404: "" if code else f"there is no {place.partition('?')[0]} below that URL: is it the URL of the registry?",
+        404: "" if code else f"check the URL of the registry, which has no path {place.partition('?')[0]}",
     }
     kind = kinds.get(response.status, RegistryError)
     return kind(what, status=response.status, code=code, hint=hints.get(response.status, ""))
@@ -357,33 +359,33 @@ def _refusal(response: "HttpResponse", url: str, place: str) -> RegistryError:
 def _field(found: object, name: str, kind: type[T]) -> T:
     value = found.get(name) if isinstance(found, dict) else None
     if not isinstance(value, kind):
-        raise WrongPeerError(f"the schema registry's response has no valid {name}")
+        raise WrongPeerError(f"the response from the schema registry has no valid {name}")
     return value
 
 
 def _number(found: object, name: str) -> int:
     number = _field(found, name, int)
     if not 0 <= number < 2**31:
-        raise WrongPeerError(f"the schema registry's response has no valid {name}")
+        raise WrongPeerError(f"the response from the schema registry has no valid {name}")
     return number
 
 
 def _list_of(found: object, kind: type[T]) -> list[T]:
     if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
-        raise WrongPeerError("the schema registry's response is not a list of the expected values")
+        raise WrongPeerError("the response from the schema registry is not a list of the expected values")
     return found
 
 
 def _schema_of(found: object) -> Schema:
     text = _field(found, "schema", str)
     if len(text) > MOST_SCHEMA_CHARS:
-        raise SchemaError(f"the schema has {len(text)} characters, and the limit is {MOST_SCHEMA_CHARS}")
+        raise SchemaError(f"the schema has {len(text)} characters, more than the limit of {MOST_SCHEMA_CHARS}")
     assert isinstance(found, dict)
     kind = found.get("schemaType")
     kind = AVRO if kind is None else kind
     references = found.get("references") or []
     if not isinstance(kind, str) or not isinstance(references, list) or len(references) > MOST_REFERENCES:
-        raise WrongPeerError("the schema registry's response has no valid schema")
+        raise WrongPeerError("the response from the schema registry has no valid schema")
     return Schema(kind, text, tuple(_reference_of(each) for each in references))
 
 

@@ -31,5 +31,5 @@ def read_reference(text: str) -> Reference:
     subject, at, version = place.rpartition("@")
     number = integer_in(version)
     if not (name and equals and subject and at) or number is None or not 0 < number < 2**31:
-        raise ValueError(f"{text!r} is not NAME=SUBJECT@VERSION")
+        raise ValueError(f"{text!r} is not in the form NAME=SUBJECT@VERSION")
     return Reference(name, subject, number)

@@ -76,7 +76,7 @@ class SchemaStore:
             if reference.name in found:
                 continue
             if len(found) + len(above) >= MOST_SCHEMAS:
-                raise SchemaError(f"a schema refers to more than {MOST_SCHEMAS} others")
+                raise SchemaError(f"the schema refers to more than {MOST_SCHEMAS} others")
             referred = self._referred(reference, serialized=schema.type == PROTOBUF)
             self._collect(referred, found, (*above, reference))
             found[reference.name] = referred

@@ -84,7 +84,7 @@ def _read_zigzag(data: bytes, at: int) -> tuple[int, int]:
     raw = shift = 0
     while True:
         if at >= len(data) or shift > 28:
-            raise DecodeError("the message indexes are cut or too long")
+            raise DecodeError("the message indexes are truncated or too long")
         byte = data[at]
         at += 1
         raw |= (byte & 0x7F) << shift

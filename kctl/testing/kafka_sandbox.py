@@ -58,7 +58,7 @@ class KafkaSandbox:
             TypeError: `topics` is not a mapping.
         """
         if topics is not None and not isinstance(topics, Mapping):
-            raise TypeError(f"topics must be a mapping of names to numbers of partitions, not {type(topics).__name__}")
+            raise TypeError(f"topics must be a mapping of topic names to partition counts, not {type(topics).__name__}")
         self.sandbox = Sandbox(brokers, topics=topics, settings=with_properties(ClusterSettings(), config))
         self._served = self.sandbox.serve(host=host, port=port, data=None if data is None else Path(data))
         self._on_drop = when_dropped(self, self._served.stop, self._served, has_threads=True)
@@ -181,7 +181,9 @@ class KafkaSandbox:
         """
         members = self.members(group)
         if not members or (member is not None and member not in members):
-            raise ValueError(f"no member {member or ''} in group {group!r}: {', '.join(members) or 'it has none'}")
+            raise ValueError(
+                f"no member {member or ''} in group {group!r}: {', '.join(members) or 'the group has no members'}"
+            )
         for each in members if member is None else [member]:
             self.sandbox.expire_session(group, each)
 
@@ -204,7 +206,7 @@ class KafkaSandbox:
             raise TypeError(f"when must be once(), times(n), or every(n), not {type(when).__name__}")
         code = ErrorCode.__members__.get(error) if isinstance(error, str) else error
         if code is None or code == ErrorCode.NONE:
-            raise ValueError(f"invalid error {error!r}: use a name of Kafka, such as NOT_LEADER_OR_FOLLOWER")
+            raise ValueError(f"invalid error {error!r}: use a Kafka error name, such as NOT_LEADER_OR_FOLLOWER")
         self.sandbox.fail_when(api, code, once() if when is None else when, node_id=broker)
 
     def start_fault(self, fault: Fault, broker: int | None = None, *, ms: int = 0) -> None:
@@ -284,10 +286,10 @@ class KafkaSandbox:
     def _partitions(self, topic: str) -> int:
         count = self.sandbox.topics().get(topic)
         if count is None:
-            raise ValueError(f"no topic {topic!r}: create it with create_topic, or with topics=")
+            raise ValueError(f"no topic {topic!r}: create it with create_topic() or topics=")
         return count
 
     def _check_partition(self, topic: str, partition: int) -> None:
         count = self._partitions(topic)
         if not 0 <= partition < count:
-            raise ValueError(f"no partition {partition}: topic {topic!r} has {count}")
+            raise ValueError(f"no partition {partition}: topic {topic!r} has {count} partitions")

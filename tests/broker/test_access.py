@@ -208,7 +208,7 @@ def test_rules_of_a_file_are_what_the_tool_of_kafka_sees_and_applied_once(kafka:
     assert "principal=User:file, host=10.0.0.1, operation=WRITE, permissionType=DENY" in seen
     assert run(kafka, "apply", "-f", str(path), "--diff").code == 0
     again = run(kafka, "apply", "-f", str(path), "--output", "json")
-    assert (again.code, rows_of(again), "nothing to change" in again.stderr) == (0, [], True), again
+    assert (again.code, rows_of(again), "no changes needed" in again.stderr) == (0, [], True), again
     assert len(rows(kafka, "acls", "delete", "--principal", "file", "--yes")) == 2
 
 
@@ -225,7 +225,7 @@ def test_each_line_of_a_runbook_has_its_exit_code(kafka: KafkaCluster, tmp_path:
 def test_broker_without_an_authorizer_is_named_with_what_to_set(kafka_three: KafkaCluster, words: str) -> None:
     ended = run(kafka_three, "acls", *words.split())
     assert (ended.code, "SECURITY_DISABLED" in ended.stderr) == (ExitCode.USAGE, True), ended
-    assert "hint: set authorizer.class.name of all brokers and controllers, and restart them\n" in ended.stderr, ended
+    assert "hint: set authorizer.class.name on all brokers and controllers, and restart them\n" in ended.stderr, ended
 
 
 @pytest.mark.nightly
@@ -370,5 +370,5 @@ def test_running_transaction_of_a_hidden_id_is_undecided_and_not_aborted(kafka: 
         assert (nothing.code, f"no hanging transactions found on {topic}-0" in nothing.stderr) == (0, True), nothing
         refused = listed("abort", f"{topic}:0", "--start-offset", "0", "--execute")
         assert refused.code == ExitCode.UNAVAILABLE, refused
-        assert "try again with permission to describe its transactional.id" in refused.stderr
+        assert "retry with permission to describe the transactional ID" in refused.stderr
         producer.commit_transaction(timeout=30)

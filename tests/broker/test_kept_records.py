@@ -302,7 +302,7 @@ def test_input_of_a_broker_that_stands_still_is_accounted_for(kafka_newest: Kafk
     finally:
         node.thaw()
     assert ended.code != ExitCode.OK
-    stopped = re.search(r"nothing after \S+ line (\d+) \(byte \d+\) was read", ended.stderr)
+    stopped = re.search(r"no input after \S+ line (\d+) \(byte \d+\) was read", ended.stderr)
     assert stopped is not None, ended
     assert kctl("produce", "-i", "jsonl", "--topic-from-record", str(kept), *servers).code == ExitCode.OK
     assert kctl("produce", topic, *servers, stdin=lines(*range(int(stopped[1]) + 1, 501))).code == ExitCode.OK

@@ -220,7 +220,7 @@ def test_wait_ends_when_it_is_so_or_names_what_is_missing(any_kafka: KafkaCluste
     short = run(any_kafka, "wait", "topic", topic, "--partitions", "3", "--api-timeout", "1s")
     assert (short.code, f"topic {topic} has 2 of 3 partitions" in short.stderr) == (17, True), short
     few = run(any_kafka, "wait", "brokers", "2", "--api-timeout", "1s")
-    assert (few.code, "1 of 2 are up" in few.stderr) == (17, True), few
+    assert (few.code, "1 of 2 brokers are up" in few.stderr) == (17, True), few
     group = run(any_kafka, "wait", "group", "no-such-group", "--api-timeout", "1s")
     assert (group.code, "the group does not exist" in group.stderr) == (17, True), group
     assert run(any_kafka, "topics", "delete", topic, "--yes").code == 0

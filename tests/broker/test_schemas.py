@@ -328,7 +328,7 @@ def test_protobuf_of_java_goes_both_ways_by_a_local_file(
     file.write_bytes(files)
     scene.send(java.write(scene.topic, form, files, b"Order", message.SerializeToString()))
     by_registry = scene.run("consume", scene.topic, "-e", "--decode", "auto")
-    assert "this Protobuf schema only as text" in by_registry.stderr
+    assert "the Protobuf schema as text" in by_registry.stderr
     local = ("--protoset", str(file), "--message", "shop.Order")
     ended = scene.run("consume", scene.topic, "-e", "--decode", "protobuf", *local, "--output", "jsonl")
     assert ended.code == 0, ended.stderr

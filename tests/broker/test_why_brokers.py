@@ -147,7 +147,7 @@ def test_loopback_address_that_is_advertised_to_clients_from_outside(kafka_newes
     ):
         assert "advertised-loopback" not in healthy.cluster()
         found = story.cluster()["advertised-loopback"]
-    assert found.sentence == f"broker 1: broker 1 advertises {HOST}:{port}, your bootstrap was {OUTSIDE}"
+    assert found.sentence == f"broker 1: broker 1 advertises {HOST}:{port}, but the bootstrap server is {OUTSIDE}"
 
 
 def test_disk_that_fills_and_fails_is_found_until_it_is_repaired(two_disks: KafkaCluster, small_disk: Path) -> None:
@@ -214,5 +214,5 @@ def test_certificate_that_expires_soon_is_found_until_it_is_renewed(kafka_newest
         finally:
             plain.admin.alter_configs({broker: {name: None}}).raise_first()
         assert found is not None
-        assert re.search(r"certificate of .*broker expires .*, in [23] days", found.sentence)
+        assert re.search(r"certificate of .*broker expires on .* \(in [23] days\)", found.sentence)
         secure.until(secure.cluster, "certificate-expiring", is_gone=True)

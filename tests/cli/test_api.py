@@ -27,7 +27,7 @@ def test_the_request_is_read_from_stdin_and_the_response_is_one_line_of_jsonl(bo
 def test_version_and_node_are_used_and_told_with_verbose(bootstrap: str) -> None:
     ended = kctl("api", "ListGroups", "-b", bootstrap, "--version", "3", "--node", "1", "-v")
     assert ended.code == 0
-    assert "kctl api: ListGroups version 3, response from broker 1" in ended.stderr.splitlines()
+    assert "kctl api: received the ListGroups response, version 3, from broker 1" in ended.stderr.splitlines()
 
 
 def test_without_a_name_every_api_is_listed() -> None:
@@ -82,7 +82,7 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
     ended = kctl("api", "DeleteTopics", fields, "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert ended.stderr.splitlines() == [
-        "kctl api: cannot send DeleteTopics without --execute: it can delete records, offsets, or permissions",
+        "kctl api: cannot send DeleteTopics without --execute: the request can delete records, offsets, or permissions",
         "hint: add --execute to send the request",
     ]
     assert topic in kctl("topics", "list", "-b", bootstrap).stdout.decode()
@@ -93,15 +93,18 @@ def test_request_that_can_destroy_records_is_not_sent_without_execute(bootstrap:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("Metadata", ""), "The request is not JSON: Expecting value"),
-        (("Produce", '{"acks": 0}'), "Produce: acks: 0 has no response, so that its outcome would stay unknown."),
-        (("Metadata", "{"), "The request is not JSON: Expecting property name"),
+        (("Metadata", ""), "The request is not valid JSON: Expecting value"),
+        (
+            ("Produce", '{"acks": 0}'),
+            "Produce: acks must not be 0, because the broker does not respond to requests with acks=0.",
+        ),
+        (("Metadata", "{"), "The request is not valid JSON: Expecting property name"),
         (("Metadata", "[]"), "The request is not a JSON object."),
-        (("Metadata", "[" * 100_000), "The request is nested too deeply."),
+        (("Metadata", "[" * 100_000), "The request is not valid JSON: it is nested too deeply."),
         (("Metadata", '{"topics": [{"nam": "a"}]}'), "Metadata: topics[0].nam: unknown field; "),
         (("NoSuchThing",), "Unknown API 'NoSuchThing'. List the APIs with: kctl api."),
         (("ListGroup",), "Unknown API 'ListGroup'. Did you mean 'ListGroups'?"),
-        (("ListGroups", "--version", "99"), "ListGroups: there is no version 99, only 0 to 5"),
+        (("ListGroups", "--version", "99"), "ListGroups: invalid version 99: use 0 to 5"),
     ],
 )
 def test_a_mistake_is_named_before_anything_is_sent(words: tuple[str, ...], text: str) -> None:

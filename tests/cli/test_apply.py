@@ -67,7 +67,7 @@ def test_topics_are_made_as_declared_and_a_second_run_changes_nothing(empty: Ser
     assert "~ topic orders partitions: 2 -> 4\n" in made.stderr
     again = apply(empty, "-f", str(path))
     assert (again.code, again.stdout) == (0, b"")
-    assert "nothing to change: 2 topics are as declared" in again.stderr
+    assert "no changes needed: 2 topics match the file" in again.stderr
     same = apply(empty, "-f", str(path), "--diff")
     assert (same.code, same.stdout) == (0, b"")
     for words in ((), ("--diff",), ("--dry-run",)):
@@ -89,7 +89,7 @@ def test_prune_needs_execute_and_deletes_what_is_not_declared(empty: ServedSandb
     empty.sandbox.create_topic("old", 3)
     empty.sandbox.create_topic("_schemas", 1)
     shown = apply(empty, "-f", str(path), "--prune")
-    assert (shown.code, "1 topic deleted with all records. Add --execute to make the change." in shown.stderr) == (
+    assert (shown.code, "(1 topic deleted with all records). Add --execute to make the change." in shown.stderr) == (
         0,
         True,
     )
@@ -151,7 +151,7 @@ def test_prune_on_a_terminal_shows_the_changes_and_asks(
         terminal.read_all()
         assert terminal.process.wait(BOUND_S) == 0
     assert "- topic old (3 partitions) with all its records" in shown
-    assert "Make 3 changes, including 1 topic deleted with all records? [y/N]" in shown
+    assert "Make 3 changes (1 topic deleted with all records)? [y/N]" in shown
     assert set(empty.sandbox.cluster.topics) == ({"orders", "bills"} if is_pruned else {"old"})
 
 
@@ -212,7 +212,7 @@ def test_acls_are_created_pruned_and_exported(empty: ServedSandbox) -> None:
         ]
         assert apply(served, "-f", "-", "--diff", stdin=text).code == 0
         shown = apply(served, "-f", "-", "--prune", stdin=text)
-        assert (shown.code, "1 ACL deleted. Add --execute to make the change." in shown.stderr) == (0, True), shown
+        assert (shown.code, "(1 ACL deleted). Add --execute to make the change." in shown.stderr) == (0, True), shown
         pruned = apply(served, "-f", "-", "--prune", "--yes", "--output", "json", stdin=text)
         assert results(pruned) == [("delete", "acl allow User:old read topic orders", None, "done")]
         exported = apply(served, "--export")

@@ -67,7 +67,7 @@ def test_bench_ends_by_its_limit_with_what_was_measured(cluster: ServedSandbox) 
         "2s",
     )
     assert ended.code == ExitCode.API_TIMEOUT
-    assert "timed out after 2s (--api-timeout) after " in ended.stderr
+    assert "timed out after 2s (--api-timeout): measured " in ended.stderr
     assert 1 < int(ended.stdout.split()[1]) < 45
     assert _scratch_topics(cluster) == []
 

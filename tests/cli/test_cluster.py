@@ -62,7 +62,7 @@ def test_fenced_and_missing_brokers_stay_failures() -> None:
         left = kctl(*plan)
         assert (left.code, "broker 3 is not registered and has 1 replica after this plan" in left.stderr) == (3, True)
         waited = kctl("wait", "brokers", "3", *b, "--api-timeout", "500ms")
-        assert (waited.code, "1 of 3 are up: 1; fenced: 2" in waited.stderr) == (17, True)
+        assert (waited.code, "1 of 3 brokers are up: 1 (fenced: 2)" in waited.stderr) == (17, True)
         probed = kctl("probe", *b, "-q")
         assert probed.code == ExitCode.PARTIAL_FAILURE
 

@@ -86,7 +86,7 @@ def test_44_another_process_with_the_same_static_name(served: ServedSandbox, pro
     assert ended.code == ExitCode.AUTHENTICATION
     assert "another process uses group.instance.id=x" in ended.stderr
     assert "hint: give each process its own group.instance.id" in ended.stderr
-    assert ("A member that was killed keeps it" in ended.stderr) == (protocol == "consumer")
+    assert ("Killed members keep their ID" in ended.stderr) == (protocol == "consumer")
 
 
 def test_a_static_member_that_was_killed_comes_back_when_its_session_ends() -> None:

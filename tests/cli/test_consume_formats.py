@@ -60,7 +60,9 @@ def filled(cluster: ServedSandbox, topic: str) -> str:
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )  # fmt: skip
 def test_forms(bootstrap: str, filled: str, options: tuple[str, ...], expected: bytes) -> None:
-    note = "" if expected else "kctl consume: note: 0 records: 4 read, but none matched --grep or --jq\n"
+    note = (
+        "" if expected else "kctl consume: note: no records printed: 4 records read, but none matched --grep or --jq\n"
+    )
     assert kctl("consume", filled, "-b", bootstrap, "-e", *options) == (0, expected, note)
 
 
@@ -107,7 +109,7 @@ def test_csv_has_its_head_even_without_a_record(bootstrap: str, topic: str) -> N
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("-f", "%v %s"), "unknown verb %s; did you mean %v?\n  %v %s\n     ^^\n"),
+        (("-f", "%v %s"), "unknown verb %s: did you mean %v?\n  %v %s\n     ^^\n"),
         (("--grep", "v:("), "invalid regular expression: missing ), unterminated subpattern\n  v:(\n    ^\n"),
         (("-f", "%v", "--output", "csv"), "--format and --output csv cannot be combined"),
     ],

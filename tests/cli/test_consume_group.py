@@ -28,7 +28,7 @@ def test_a_group_goes_on_where_it_stopped(cluster: ServedSandbox, bootstrap: str
     assert (first.code, first.stderr) == (0, "")
     assert sorted(map(int, first.stdout.split())) == list(range(100))
     assert committed(cluster, topic) == 100
-    nothing_new = "kctl consume: note: 0 records: no records after the start offset\n"
+    nothing_new = "kctl consume: note: no records printed: no records after the start offset\n"
     assert kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e") == (0, b"", nothing_new)
     produce(bootstrap, topic, 7, first=100)
     again = kctl("consume", topic, "-b", bootstrap, "-g", topic, "-e")
@@ -85,7 +85,7 @@ def test_reader_that_exits_early_is_noted_where_offsets_are_committed(bootstrap:
         process.stdout.close()
         assert process.wait(bound(30)) == 0
         assert process.stderr is not None
-        assert b"note: the reader of stdout exited, and may not have read the last records" in process.stderr.read()
+        assert b"exited, and may not have read the last committed records" in process.stderr.read()
 
 
 def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> None:
@@ -112,7 +112,7 @@ def test_two_members_share_and_one_takes_over(bootstrap: str, topic: str) -> Non
         (("-p", "0"), "--partition cannot be combined with --group"),
         (("-o", "stored-5"), "which starts at the committed offsets"),
         (("--tail", "5"), "--tail cannot be combined with --offset, --from-beginning, or --group"),
-        (("-X", "enable.auto.commit=true"), "which commits offsets after printing the records"),
+        (("-X", "enable.auto.commit=true"), "kctl consume commits offsets after printing the records"),
     ],
 )
 def test_consume_with_group_rejects_options_that_the_group_decides(arguments: tuple[str, ...], text: str) -> None:

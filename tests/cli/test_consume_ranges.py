@@ -98,7 +98,7 @@ def test_the_end_is_reached_where_all_is_deleted(
     send(bootstrap, topic, 0, ["x", "y", "z"])
     cluster.sandbox.delete_records(topic, 0, 3)
     ended = consume(topic, "-b", bootstrap, "-e", *(part.format(topic=topic) for part in group))
-    assert ended == (0, b"", "kctl consume: note: 0 records: all partitions are empty\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: all partitions are empty\n")
 
 
 # --- the newest -----------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_exit_at_end_of_an_empty_topic_says_so(bootstrap: str, topic: str) -> No
     assert consume(topic, "-b", bootstrap, "-e") == (
         0,
         b"",
-        "kctl consume: note: 0 records: all partitions are empty\n",
+        "kctl consume: note: no records printed: all partitions are empty\n",
     )
     assert consume(topic, "-b", bootstrap, "-e", "-q") == (0, b"", "")
 
@@ -156,9 +156,9 @@ def test_exit_at_end_with_a_limit_of_no_records_notes_nothing(
 def test_exit_at_end_behind_the_last_record_or_without_a_match_says_so(bootstrap: str, topic: str) -> None:
     send(bootstrap, topic, 0, ["x"])
     ended = consume(topic, "-b", bootstrap, "-e", "-o", "@2099-01-01")
-    assert ended == (0, b"", "kctl consume: note: 0 records: no records after the start offset\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: no records after the start offset\n")
     ended = consume(topic, "-b", bootstrap, "-e", "--grep", "nomatch")
-    assert ended == (0, b"", "kctl consume: note: 0 records: 1 read, but none matched --grep or --jq\n")
+    assert ended == (0, b"", "kctl consume: note: no records printed: 1 record read, but none matched --grep or --jq\n")
 
 
 @pytest.mark.parametrize("group", [(), ("-g", "open", "-o", "start")], ids=["alone", "group"])
@@ -174,8 +174,8 @@ def test_exit_at_end_behind_an_open_transaction_says_where(bootstrap: str, topic
         producer.abort_transaction()
     assert (code, stdout) == (0, b"before\n")
     assert stderr == (
-        f"kctl consume: note: {topic}-0: stopped at offset 1, where an open transaction begins. To read on, use "
-        "--isolation-level read_uncommitted\n"
+        f"kctl consume: note: {topic}-0: stopped at offset 1, where an open transaction begins. To "
+        "continue, use --isolation-level read_uncommitted\n"
     )
 
 
@@ -190,8 +190,8 @@ def test_partition_without_an_end_beside_one_with_an_end_is_noted(bootstrap: str
     options = ("-p", "0-2", "-o", "0=0:1", "-o", "1=0:1", "--idle-timeout", "300ms")
     code, stdout, stderr = consume(topic, "-b", bootstrap, *options)
     note = (
-        f"kctl consume: note: -o sets no end for {topic}-2: kctl reads new records until Ctrl-C. To exclude it, "
-        "use -p. To stop at the end, use -e"
+        f"kctl consume: note: -o does not set an end for {topic}-2, so kctl reads new records until Ctrl-C. "
+        "To exclude partitions, use -p. To stop at the end, use -e"
     )
     assert (code, stdout) == (0, b"x\n")
     assert stderr.splitlines().count(note) == 1

@@ -79,7 +79,7 @@ def test_offsets_that_are_gone_are_told(served: ServedSandbox) -> None:
     served.sandbox.delete_records("t", 0, 7)
     ended = kctl("consume", "t", "-b", served.bootstrap, "-g", "g", "-n", "3")
     assert (ended.code, ended.stdout) == (0, b"7\n8\n9\n")
-    assert "offset 3 of t-0 no longer exists: continuing at 7, 4 offsets were lost\n" in ended.stderr
+    assert "offset 3 of t-0 no longer exists: continuing at offset 7, 4 offsets were lost\n" in ended.stderr
 
 
 @pytest.mark.parametrize("goal", [("-n", "5"), ("-o", "0:5")], ids=" ".join)

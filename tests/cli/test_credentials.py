@@ -16,7 +16,7 @@ from tests.cli.processes import Ended, kctl
 
 NO_TOPICS = re.compile("kctl topics: no topics found: brokers list only topics that .* may describe\n")
 CANARY = "canary-1187 \"it's\\"
-NOTE = "sets other servers than profile alice, so kctl does not use its login (-C alice uses it)"
+NOTE = "sets different servers. To use the login, add -C alice"
 
 
 class User:
@@ -159,7 +159,10 @@ def test_password_of_a_variable_replaces_that_of_the_profile(user: User) -> None
     [
         (("-X", "sasl.username=alice", "-X", "sasl.mechanism=PLAIN"), "sasl.username needs sasl.password"),
         (("-X", "sasl.mechanism=PLAIN"), "needs sasl.jaas.config"),
-        (("-X", "sasl.mechanism=PLAIN"), "hint: use -X sasl.username=NAME with the password in $KCTL_SASL_PASSWORD"),
+        (
+            ("-X", "sasl.mechanism=PLAIN"),
+            "hint: set -X sasl.username=NAME, and put the password into $KCTL_SASL_PASSWORD",
+        ),
     ],
 )
 def test_half_a_login_is_refused_with_what_is_missing(given: tuple[str, ...], words: str) -> None:

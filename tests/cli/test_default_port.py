@@ -14,7 +14,7 @@ def test_servers_without_a_port_are_dialled_at_9092(command: tuple[str, ...]) ->
     told = " ".join((ended.stderr + ended.stdout.decode()).split())
     assert ended.code == ExitCode.DNS, told
     assert "kctl-a.invalid:9092" in told
-    assert "note: --bootstrap kctl-c.invalid has no port: 9092 is used" in told
+    assert "note: --bootstrap kctl-c.invalid has no port: kctl uses port 9092" in told
 
 
 def test_note_on_the_default_port_is_for_verbose_only() -> None:

@@ -14,7 +14,7 @@ USER = "User:ANONYMOUS"
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("users", "list"), "kctl users: no users with SCRAM credentials\n"),
+        (("users", "list"), "kctl users: no users with SCRAM credentials found\n"),
         (("quotas", "list"), "kctl quotas: no quotas found\n"),
         (("quotas", "list", "--user", "ann"), "kctl quotas: no matching quotas found\n"),
         (("acls", "list"), "kctl acls: no ACLs found\n"),

@@ -157,7 +157,7 @@ def test_a_threshold_is_an_exit_code(bootstrap: str, group: str) -> None:
     assert kctl("groups", "lag", group, "-b", bootstrap, "--threshold", "6").code == ExitCode.OK
     above = kctl("groups", "lag", group, "-b", bootstrap, "--threshold", "5")
     assert above.code == ExitCode.PARTIAL_FAILURE
-    assert "lag above --threshold 5 on 1 partition" in above.stderr
+    assert "lag exceeds --threshold 5 on 1 partition" in above.stderr
 
 
 def test_lag_is_watched(bootstrap: str, group: str) -> None:
@@ -181,8 +181,8 @@ def test_lag_of_what_is_gone_and_of_what_is_beyond_the_end(own: ServedSandbox) -
     assert (shown["gone", 0]["committed"], shown["gone", 0]["lag"]) == (7, None)
     assert shown["gone", 0]["note"] == "no such topic or partition"
     assert (shown["t", 0]["end"], shown["t", 0]["lag"]) == (5, None)
-    assert "after the end" in str(shown["t", 0]["note"])
-    assert (shown["t", 1]["lag"], shown["t", 1]["note"]) == (4, "2 of these records were deleted: the log starts at 3")
+    assert "beyond the end" in str(shown["t", 0]["note"])
+    assert (shown["t", 1]["lag"], shown["t", 1]["note"]) == (4, "2 unread records were deleted: the log starts at 3")
     only = lines(kctl("groups", "lag", "g", "-b", own.bootstrap, "--topic", "gone", "--output", "jsonl"))
     assert [each["topic"] for each in only] == ["gone"]
 
@@ -252,7 +252,7 @@ def test_a_group_with_members_is_not_deleted_and_neither_are_the_others(bootstra
         for more in ((), ("--execute",)):
             ended = kctl("groups", "delete", group, busy, "-b", bootstrap, *more)
             assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
-            assert f"group {busy} has 1 active member: worker on 127.0.0.1" in ended.stderr
+            assert f"cannot delete group {busy} with 1 active member: worker on 127.0.0.1" in ended.stderr
     unknown = kctl("groups", "delete", group, "nowhere", "-b", bootstrap, "--execute")
     assert unknown.code == ExitCode.UNKNOWN_RESOURCE
     assert committed(bootstrap, group), "all or nothing"
@@ -263,7 +263,7 @@ def test_a_group_with_members_is_not_deleted_and_neither_are_the_others(bootstra
     [
         (("members",), "GROUP"),
         (("lag", "g", "--threshold", "-1"), "--threshold"),
-        (("lag", "g", "--topic", ":1"), "is not TOPIC or TOPIC:0,2-4"),
+        (("lag", "g", "--topic", ":1"), "use TOPIC or TOPIC:0,2-4 instead of"),
         (("lag", "g", "--topic", "t:x"), "'x' is not a partition"),
         (("list", "--output", "raw"), "this command offers table, json, jsonl, yaml, csv"),
         (("lags", "g"), "No such command 'lags'"),

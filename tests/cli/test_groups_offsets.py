@@ -104,8 +104,7 @@ def test_a_group_with_members_is_left_alone(bootstrap: str, topic: str, group: s
         for more in ((), ("--execute",)):
             ended = reset(bootstrap, group, "--to-earliest", *more)
             assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, b"")
-            assert f"group {group} has 1 active member: worker on 127.0.0.1" in ended.stderr
-            assert "nothing was changed" in ended.stderr
+            assert f"cannot reset offsets of group {group} with 1 active member: worker on 127.0.0.1" in ended.stderr
     assert committed(bootstrap, group) == {(topic, 0): 4, (topic, 1): 3}
 
 
@@ -131,7 +130,7 @@ def test_reset_with_an_unknown_topic_partition_or_group_changes_nothing(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "choose a target: use one of --to-earliest"),
+        ((), "no new offset given: use one of --to-earliest"),
         (("--to-earliest", "--to-latest"), "--to-earliest and --to-latest cannot be combined"),
         (("--to-offset", "-1"), "--to-offset"),
         (("--to-datetime", "tomorrow"), "--to-datetime"),
@@ -181,7 +180,7 @@ def test_group_that_does_not_exist_is_created_with_create_alone(bootstrap: str, 
     assert (refused.code, "GROUP_ID_NOT_FOUND" in refused.stderr) == (ExitCode.UNKNOWN_RESOURCE, True), refused
     dry = kctl(*words, "--create")
     assert dry.code == 0
-    assert f"group {topic}-new would be created: 1 of 1 partition would get a new offset" in dry.stderr
+    assert f"group {topic}-new would be created, and 1 of 1 partition would get a new offset" in dry.stderr
     assert committed(bootstrap, f"{topic}-new") == {}
     assert kctl(*words, "--create", "--yes").code == 0
     assert committed(bootstrap, f"{topic}-new") == {(topic, 0): 2}
@@ -195,7 +194,7 @@ def test_each_change_asks_on_a_terminal(bootstrap: str, topic: str, group: str) 
     for words, question, after_yes in (
         (reset_words, f"{topic}-0: 4 -> 1", {(topic, 0): 1, (topic, 1): 3}),
         (forget_words, f"{topic}-0: 1", {(topic, 1): 3}),
-        (("delete", group), f"group {group}: offsets of 1 partition", {}),
+        (("delete", group), f"group {group}: committed offsets of 1 partition", {}),
     ):
         before = committed(bootstrap, group)
         for answer, after in ((b"n\r", before), (b"y\r", after_yes)):

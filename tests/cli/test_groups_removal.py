@@ -46,8 +46,7 @@ def test_unknown_members_change_nothing(bootstrap: str, topic: str) -> None:
         ended = kctl("groups", "remove-members", group, *names, "--execute", "-b", bootstrap)
         assert ended.code == ExitCode.UNKNOWN_RESOURCE
         assert (
-            f"nothing was changed because group {group} has no member with group.instance.id two, member id x"
-            in ended.stderr
+            f"cannot remove members of group {group}: no member has group.instance.id two, member ID x" in ended.stderr
         )
         shown = kctl("groups", "members", group, "-b", bootstrap, "--output", "json")
         assert [row["instance"] for row in json.loads(shown.stdout)["rows"]] == ["one"]

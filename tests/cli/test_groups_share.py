@@ -76,7 +76,7 @@ def test_share_group_is_described_with_start_offsets(own: ServedSandbox, admin: 
 def test_share_group_is_reset_as_consumer_groups_are(own: ServedSandbox, admin: Admin) -> None:
     share_heartbeat(admin, "sh", "t")
     busy = run(own, "reset-offsets", "sh", "--to-earliest", "--execute")
-    assert (busy.code, "has 1 active member" in busy.stderr) == (ExitCode.UNAVAILABLE, True), busy
+    assert (busy.code, "with 1 active member" in busy.stderr) == (ExitCode.UNAVAILABLE, True), busy
     share_heartbeat(admin, "sh", "t", -1)
     dry = rows(own, "reset-offsets", "sh", "--to-offset", "7")
     assert [(each["partition"], each["old"], each["new"], each["result"]) for each in dry] == [

@@ -50,7 +50,7 @@ def test_help_has_the_own_options_of_a_command_and_a_line_that_leads_to_the_comm
             names = re.escape(", ".join(sorted(option.names, key=lambda name: name.startswith("--"))))
             is_shown = re.search(rf"(?m)^  {names}(?=[ \n,])", f"{options}\n") is not None
             assert is_shown != (option in is_common), (command.name, option.names)
-        assert ("\nRun `kctl options` for" in _text(command)) == bool(is_common), command.name
+        assert ("\nRun `kctl options` to show" in _text(command)) == bool(is_common), command.name
 
 
 def test_help_of_a_command_with_two_options_is_short() -> None:

@@ -49,7 +49,7 @@ def test_produce_delivers_what_it_has_read(bootstrap: str, topic: str) -> None:
     assert ended.code == ExitCode.SIGINT
     account = (
         f"1 record delivered ({topic}-0: 1)",
-        "nothing after stdin line 1 (byte 0) was read",
+        "no input after stdin line 1 (byte 0) was read",
         "interrupted (Ctrl-C)",
     )
     assert ended.stderr == "".join(f"kctl produce: {line}\n" for line in account)
@@ -123,8 +123,10 @@ def test_the_second_signal_ends_a_close_that_takes_long() -> None:
             process.wait(timeout=1)
         ended = end(process, signal.SIGINT)
     assert (ended.code, ended.stdout) == (ExitCode.SIGINT, b"")
-    waiting = r"waiting for up to (1h|59m\d+s) \(--close-timeout\) for the acknowledgement of 1 record"
-    assert re.fullmatch(rf"kctl produce: {waiting}; press Ctrl-C again to quit now\n", ended.stderr), ended.stderr
+    waiting = r"waiting for up to (1h|59m\d+s) \(--close-timeout\) for brokers to acknowledge 1 record"
+    assert re.fullmatch(rf"kctl produce: {waiting}. Press Ctrl-C again to exit immediately\n", ended.stderr), (
+        ended.stderr
+    )
 
 
 def test_first_signal_during_the_close_of_consume_keeps_the_rest_of_the_close_timeout() -> None:
@@ -267,7 +269,7 @@ def test_change_whose_result_cannot_be_printed_has_it_in_its_error(cluster: Serv
     )
     first, *result = ended.stderr.decode().splitlines()
     assert first == "kctl topics: cannot write to stdout: Bad file descriptor"
-    assert result[0] == "  the result is:"
+    assert result[0] == "  the unwritten output is:"
     assert [line.split()[0] for line in result[1:]] == ["TOPIC", f"{topic}-new"], "the other exists already"
     assert kctl("topics", "describe", f"{topic}-new", "-b", cluster.bootstrap).code == 0
 

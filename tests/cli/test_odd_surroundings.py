@@ -67,7 +67,7 @@ def test_too_few_descriptors_are_a_plain_error() -> None:
 def test_topic_name_that_is_not_utf8_is_a_mistake_in_the_command_line(command: tuple[str, ...]) -> None:
     ended = kctl(*command, os.fsdecode(b"t\xff"), "-b", "127.0.0.1:1")
     assert ended.code == ExitCode.USAGE
-    assert "is not UTF-8" in ended.stderr
+    assert "is not valid UTF-8" in ended.stderr
 
 
 def test_group_that_the_coordinator_does_not_know_yet_has_nothing_committed() -> None:

@@ -60,7 +60,7 @@ def wait_for_move(cluster: ServedSandbox) -> None:
 def test_plan_away_from_a_broker_is_moved_and_undone(cluster: ServedSandbox, tmp_path: Path) -> None:
     back, before = tmp_path / "back.json", replicas(cluster)
     ended = run(cluster, "plan", "--exclude-brokers", "4", "--rollback", str(back))
-    assert ended.stderr == "kctl partitions: 2 of 8 partitions would change, 2 replicas would be copied\n"
+    assert ended.stderr == "kctl partitions: the plan would change 2 of 8 partitions and copy 2 replicas\n"
     (tmp_path / "plan.json").write_bytes(ended.stdout)
     moved = run(cluster, "move", str(tmp_path / "plan.json"), "--throttle", "10MB", "--output", "json")
     assert (moved.code, moved.stderr, [row["result"] for row in rows(moved)]) == (0, "", ["moved", "moved"])
@@ -82,7 +82,7 @@ def test_plan_with_more_replicas_uses_other_racks(cluster: ServedSandbox) -> Non
 def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
     ended = run(cluster, "plan", "/ord.*/", "--to-brokers", "1,2,3,4")
     assert (ended.code, json.loads(ended.stdout)["partitions"]) == (0, [])
-    assert ended.stderr == "kctl partitions: nothing would change\n"
+    assert ended.stderr == "kctl partitions: the plan would change no partitions\n"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,22 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
             "--to-brokers cannot be combined with --exclude-brokers",
         ),
         (("plan", "--replication-factor", "2"), ExitCode.USAGE, "Missing argument 'TOPIC'"),
-        (("plan", "orders", "--replication-factor", "9"), ExitCode.USAGE, "orders-0 needs 9 brokers, and there are 4"),
+        (
+            ("plan", "orders", "--replication-factor", "9"),
+            ExitCode.USAGE,
+            "cannot place 9 replicas of orders-0 on 4 brokers",
+        ),
         (("plan", "orders", "--to-brokers", "1,x"), ExitCode.USAGE, "'x' is not a broker ID"),
         (("plan", "orders", "--to-brokers", "1,9"), ExitCode.UNKNOWN_RESOURCE, "broker 9 is down or does not exist"),
         (("plan", "ordres", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "ordres"),
         (("plan", "/x.*/", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "no topic matches /x.*/"),
         (("plan", "/x(/", "--to-brokers", "1"), ExitCode.USAGE, "/x(/"),
         (("plan", "orders:9", "--to-brokers", "1"), ExitCode.UNKNOWN_RESOURCE, "topic orders has no partition 9"),
-        (("plan", "--exclude-brokers", "1,2,3,4"), ExitCode.USAGE, "no broker would be left"),
+        (
+            ("plan", "--exclude-brokers", "1,2,3,4"),
+            ExitCode.USAGE,
+            "cannot exclude all running brokers (--exclude-brokers)",
+        ),
         (
             ("plan", "orders", "--to-brokers", "1", "--rollback", "/nonexistent/x"),
             ExitCode.USAGE,
@@ -117,7 +125,7 @@ def test_plan_without_a_change_is_empty(cluster: ServedSandbox) -> None:
         (("move", "PLAN", "--throttle", "1MB", "--cancel"), ExitCode.USAGE, "--throttle cannot be combined"),
         (("move", "PLAN", "--throttle", "50"), ExitCode.USAGE, "'50' has no unit"),
         (("move", "PLAN", "--throttle", "0B"), ExitCode.USAGE, "'0B' would stop the copies"),
-        (("elect",), ExitCode.USAGE, "Name topics, or use --all."),
+        (("elect",), ExitCode.USAGE, "Select topics, or add --all."),
         (("elect", "orders", "--all"), ExitCode.USAGE, "--all cannot be combined with topics."),
         (("elect", "--all", "--unclean"), ExitCode.USAGE, "--unclean cannot be combined with --all"),
         (("elect", "nope"), ExitCode.UNKNOWN_RESOURCE, "nope"),
@@ -162,9 +170,9 @@ def test_interrupted_move_says_how_it_is_ended(cluster: ServedSandbox, plan: Pat
         ended = end(process, number)
     assert ended.code == 128 + number
     assert ended.stderr.splitlines()[:2] == [
-        "kctl partitions: the moves that were started continue with their throttle",
-        f"hint: wait for the end and remove the throttle with: kctl partitions move {plan} --resume. "
-        f"Stop the moves and remove the throttle with: kctl partitions move {plan} --cancel",
+        "kctl partitions: the started moves continue with the throttle",
+        f"hint: wait for the moves and remove the throttle with: kctl partitions move {plan} --resume. "
+        f"Cancel the moves and remove the throttle with: kctl partitions move {plan} --cancel",
     ]
     assert LEADERS in cluster.sandbox.cluster.topics["orders"].properties
     cancelled = run(cluster, "move", str(plan), "--cancel", "--output", "json")
@@ -178,7 +186,7 @@ def test_killed_move_is_resumed(cluster: ServedSandbox, plan: Path) -> None:
         wait_for_move(cluster)
         end(process, signal.SIGKILL)
     refused = run(cluster, "move", str(plan))
-    assert (refused.code, "continue a move of this plan with --resume" in refused.stderr) == (19, True), refused
+    assert (refused.code, "continue the move with --resume" in refused.stderr) == (19, True), refused
     cluster.sandbox.release_moves()
     ended = run(cluster, "move", str(plan), "--resume", "--output", "json")
     assert (ended.code, {row["result"] for row in rows(ended)}) == (0, {"moved"}), ended
@@ -190,7 +198,7 @@ def test_move_that_is_only_started(cluster: ServedSandbox, plan: Path) -> None:
     cluster.sandbox.hold_moves()
     ended = run(cluster, "move", str(plan), "--wait", "0s", "--output", "json")
     assert (ended.code, {row["result"] for row in rows(ended)}) == (0, {"started"})
-    assert f"wait for the end with: kctl partitions move {plan} --resume" in ended.stderr
+    assert f"wait for the moves with: kctl partitions move {plan} --resume" in ended.stderr
 
 
 @pytest.mark.process  # /dev/stdin
@@ -200,7 +208,7 @@ def test_plan_in_a_pipe_is_read_or_ends_in_time(cluster: ServedSandbox, plan: Pa
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     nobody = run(cluster, "move", str(pipe), "--api-timeout", "1s")
-    assert (nobody.code, f"cannot read {pipe}: a pipe to which nothing is written" in nobody.stderr) == (2, True)
+    assert (nobody.code, f"cannot read {pipe}: the file is a pipe without a writer" in nobody.stderr) == (2, True)
     writer = os.open(pipe, os.O_RDWR)
     try:
         silent = run(cluster, "move", str(pipe), "--api-timeout", "1s")
@@ -215,7 +223,7 @@ def test_plan_with_a_broker_that_is_down_is_refused(cluster: ServedSandbox, tmp_
     path = tmp_path / "plan.json"
     path.write_text('{"partitions": [{"topic": "orders", "partition": 0, "replicas": [9]}]}')
     ended = run(cluster, "move", str(path), "--throttle", "1MB")
-    assert (ended.code, "the plan puts orders-0 on broker 9, which is down or does not exist" in ended.stderr) == (
+    assert (ended.code, "cannot move orders-0 to broker 9: the broker is down or does not exist" in ended.stderr) == (
         ExitCode.UNKNOWN_RESOURCE,
         True,
     )

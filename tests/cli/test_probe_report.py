@@ -76,17 +76,17 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
     bad.write_text("no\n")
     mixed, strict = kctl("probe", "report", *fleet, str(bad)), kctl("probe", "report", fleet[0], str(bad), "--strict")
     assert (mixed.code, strict.code) == (ExitCode.OK, ExitCode.PARTIAL_FAILURE)
-    assert mixed.stderr == f"kctl probe: 1 invalid lines skipped, the first: {bad}:1: {_NOT_JSON}\n"
+    assert mixed.stderr == f"kctl probe: 1 invalid lines skipped (first: {bad}:1: {_NOT_JSON})\n"
     assert kctl("probe", "report", *fleet, str(bad), "-q").stderr == ""
     for arguments, code, words in (
         (
             [str(bad)],
             ExitCode.DATA,
-            f"1 invalid lines, the first: {bad}:1: {_NOT_JSON}\nhint: record results with: kctl probe --watch",
+            f"1 invalid lines (first: {bad}:1: {_NOT_JSON})\nhint: record results with kctl probe --watch",
         ),
-        ([str(tmp_path / "missing")], ExitCode.USAGE, f"{tmp_path}/missing: no such file\n"),
-        ([str(tmp_path)], ExitCode.USAGE, f"{tmp_path}: is a directory, list its files\n"),
-        ([""], ExitCode.USAGE, "Invalid value for 'FILE...': an empty path\n"),
+        ([str(tmp_path / "missing")], ExitCode.USAGE, f"cannot read {tmp_path}/missing: the file does not exist\n"),
+        ([str(tmp_path)], ExitCode.USAGE, f"cannot read {tmp_path}: the path is a directory, not a file\n"),
+        ([""], ExitCode.USAGE, "Invalid value for 'FILE...': the path is empty\n"),
         ([], ExitCode.USAGE, "Missing argument 'FILE...'."),
         ([fleet[0], "--html", str(tmp_path)], ExitCode.USAGE, f"--html {tmp_path}: Is a directory\n"),
         ([fleet[0], "--html", "/dev/full"], ExitCode.DISK, "--html /dev/full: No space left on device\n"),
@@ -95,7 +95,7 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
         assert (ended.code, words in ended.stderr, "Traceback" in ended.stderr) == (code, True, False), ended.stderr
 
 
-_NOT_JSON = "not JSON: Expecting value at column 1"
+_NOT_JSON = "the line is not JSON: Expecting value at column 1"
 
 
 def test_bad_input_is_named_with_file_and_line(fleet: list[str], tmp_path: Path) -> None:
@@ -104,12 +104,16 @@ def test_bad_input_is_named_with_file_and_line(fleet: list[str], tmp_path: Path)
     for name, content, words in (
         ("pipe.jsonl", None, "pipe.jsonl: empty"),
         ("empty.jsonl", b"", "empty.jsonl: empty"),
-        ("blank.jsonl", b"\n\n", "no probe result or trace"),
-        ("binary.jsonl", bytes(range(256)), "binary.jsonl:1: not "),
-        ("utf16.jsonl", good.decode().encode("utf-16"), "utf16.jsonl:1: not UTF-8"),
+        ("blank.jsonl", b"\n\n", "no probe results or traces found"),
+        ("binary.jsonl", bytes(range(256)), "binary.jsonl:1: the line is not "),
+        ("utf16.jsonl", good.decode().encode("utf-16"), "utf16.jsonl:1: the line is not UTF-8"),
         ("number.jsonl", b'{"v":1,"event":"summary","time_ms":' + b"9" * 5000 + b"}\n", "number.jsonl:1: "),
-        ("deep.jsonl", b"[" * 100_000, "deep.jsonl:1: not JSON: nested too deeply"),
-        ("records.jsonl", b'\n{"topic": "t", "value": "v"}\n', "records.jsonl:2: not a line of kctl probe or --trace"),
+        ("deep.jsonl", b"[" * 100_000, "deep.jsonl:1: the line is not supported: JSON is nested too deeply"),
+        (
+            "records.jsonl",
+            b'\n{"topic": "t", "value": "v"}\n',
+            "records.jsonl:2: the line is not from kctl probe or --trace",
+        ),
         ("cut.jsonl", good.splitlines(keepends=True)[1][:-50], "cut.jsonl:1: not JSON: "),
         ("no.jsonl.gz", b"not gzip", "no.jsonl.gz: cannot be read: Not a gzipped file"),
         ("cut.jsonl.gz", gzip.compress(good)[:100], "cut.jsonl.gz: cannot be read: Compressed file ended"),
@@ -143,7 +147,7 @@ def test_probe_takes_options_and_its_subcommand(fleet: list[str]) -> None:
     assert probed.code == 11, probed.stderr
     before = kctl("probe", "-q", "report", *fleet)
     assert (before.code, before.stdout) == (ExitCode.USAGE, b"")
-    assert before.stderr.startswith("kctl probe: Put -q after 'report'.\n")
+    assert before.stderr.startswith("kctl probe: Put option -q after 'report'.\n")
     unknown = kctl("probe", "reports")
     assert (unknown.code, "No such command 'reports'" in unknown.stderr) == (ExitCode.USAGE, True)
 

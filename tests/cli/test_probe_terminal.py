@@ -84,10 +84,10 @@ def test_running_probe_shows_time_left_and_next_timeout(silent: str) -> None:
     with Terminal(
         "probe", "-b", silent, "--connect-timeout", "7s", "--api-timeout", "9s", columns=120, environ={"NO_COLOR": "1"}
     ) as terminal:
-        shown = terminal.read_until(b"next: ") + terminal.read_until(FRAME_END)
+        shown = terminal.read_until(b"next timeout: ") + terminal.read_until(FRAME_END)
     lines = _screen(shown)
     assert re.fullmatch(r"\d\.\ds of 9s left \(--api-timeout\)", lines[-2])
-    assert re.fullmatch(rf"next: --connect-timeout of {re.escape(silent)} in \d\.\ds", lines[-1])
+    assert re.fullmatch(rf"next timeout: --connect-timeout of {re.escape(silent)} in \d\.\ds", lines[-1])
     assert "in apiversions" in lines[1]
 
 
@@ -120,7 +120,7 @@ def test_frame_is_not_written_across_by_a_report_of_waiting(silent: str, options
     text = "\n".join(_screen(shown))
     assert text.count("0 of 1 addresses ready") == 1, text
     if options:
-        assert f"s left; {silent} in apiversions\r\r\n".encode() in shown
+        assert f"s left, {silent} in apiversions\r\r\n".encode() in shown
 
 
 def test_resizing_is_followed(silent: str) -> None:

@@ -116,7 +116,7 @@ def test_round_robin_and_rate(bootstrap: str, topic: str) -> None:
     ("options", "stdin", "words"),
     [
         (("-i", "jsonl"), b'{"value":"good"}\n{"value":}\n{"value":"never"}\n', "stdin line 2 (byte 17), column 10"),
-        (("-f", "%V{big32}%v"), b"\0\0\0\4good\0\0\0\x09cut", "stdin record 2 (byte 8): the input ends within"),
+        (("-f", "%V{big32}%v"), b"\0\0\0\4good\0\0\0\x09cut", "stdin record 2 (byte 8): the input ends inside"),
         (("-X", "max.request.size=200"), b"good\n" + b"x" * 150 + b"\n", "stdin line 2 (byte 5)"),
     ],
 )

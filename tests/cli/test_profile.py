@@ -93,7 +93,9 @@ def test_a_login_that_fails_tells_no_password(user: User, locked: ServedSandbox)
     assert wrong.code == 14
     missing = user.kctl("topics", "list", "--trace", "-v")
     assert missing.code == 2
-    assert "kctl topics: profile p: sasl.jaas.config needs ${env:SECRET}: $SECRET is not set" in missing.stderr
+    assert (
+        "kctl topics: profile p: cannot resolve ${env:SECRET} in sasl.jaas.config: $SECRET is not set" in missing.stderr
+    )
     broken = user.kctl("topics", "list", "--trace", "-v", "-X", "request.timeout.ms=x", SECRET=CANARY)
     assert broken.code == 2
     _nowhere([wrong, missing, broken])
@@ -106,7 +108,10 @@ def test_a_prompt_without_a_terminal(user: User, locked: ServedSandbox) -> None:
         ["setsid", "-w", *KCTL, "topics", "list", "-C", "p"],
         env=environment(user.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False,
     )  # fmt: skip
-    said = b"kctl topics: profile p: ssl.key.password needs ${prompt:Key password}: there is no terminal to prompt on"
+    said = (
+        b"kctl topics: profile p: cannot resolve ${prompt:Key password} in ssl.key.password: there is no terminal to "
+        b"prompt on"
+    )
     assert (ended.returncode, ended.stderr.strip()) == (2, said)
 
 
@@ -182,5 +187,5 @@ def test_a_current_profile_that_is_not_there_is_found(user: User) -> None:
     ended = user.kctl("profile", "check")
     assert ended.code == ExitCode.USAGE
     assert ended.stdout.splitlines()[1].startswith(b"nope     error  -         ")
-    assert b"sets it as the current profile, but the profile does not exist" in ended.stdout
+    assert b"sets this current profile, but the profile does not exist" in ended.stdout
     assert "1 profile checked: 1 error" in ended.stderr

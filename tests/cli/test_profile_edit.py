@@ -60,10 +60,10 @@ def test_nothing_changed(user: User) -> None:
     [
         ('echo "x = [" >>"$1"', "line 7, column 1: "),
         ('sed -i s/bootstrap.servers/bootstrap.server/ "$1"', "did you mean bootstrap.servers?"),
-        ('echo \'request.timeout.ms = "soon"\' >>"$1"', "request.timeout.ms takes an integer"),
+        ('echo \'request.timeout.ms = "soon"\' >>"$1"', "invalid request.timeout.ms 'soon': use an integer"),
         (
             'echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"',
-            "was changed by another process",
+            "another process changed the file",
         ),
         ('echo "# more" >>"$1"; exit 3', "the editor exited with 3"),
     ],
@@ -95,7 +95,7 @@ def test_a_first_file_begins_with_an_example(user: User) -> None:
 def test_editors_that_are_not_there(user: User) -> None:
     for editor in ("/none/editor", "'"):
         ended = kctl("profile", "edit", environ={"XDG_CONFIG_HOME": str(user.root), "VISUAL": editor})
-        assert (ended.code, "cannot be run" in ended.stderr) == (2, True)
+        assert (ended.code, "cannot run editor" in ended.stderr) == (2, True)
         assert user.drafts() == []
 
 

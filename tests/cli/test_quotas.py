@@ -69,7 +69,7 @@ def test_dry_run_changes_nothing(access: str) -> None:
     ("words", "says"),
     [
         (("set", "producer_byte_rate=1"), "Missing option --user"),
-        (("set", "--user", "a", "producer_byte_rate"), "is not KEY=VALUE"),
+        (("set", "--user", "a", "producer_byte_rate"), "use KEY=VALUE instead of"),
         (("set", "--user", "a", "producer_byte_rate=fast"), "use a number greater than 0"),
         (("set", "--user", "a", "producer_byte_rate=0"), "use a number greater than 0"),
         (("set", "--user", "a", "producer_byte_rate=nan"), "use a number greater than 0"),

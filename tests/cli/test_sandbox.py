@@ -33,7 +33,7 @@ def test_up_is_said_when_it_is_so_and_ctrl_c_ends_it() -> None:
     assert ended == (
         ExitCode.SIGINT,
         b"",
-        "kctl sandbox: 2 brokers are running; Ctrl-C stops them and deletes their data\n",
+        "kctl sandbox: 2 brokers are running. Ctrl-C stops them and deletes their data\n",
     )
 
 
@@ -43,7 +43,7 @@ def test_sandbox_with_data_keeps_records_until_its_next_start(tmp_path: Path) ->
         assert process.stdout is not None
         servers = _bootstrap(process.stdout.readline())
         assert kctl("produce", "t", "-b", servers, "-q", stdin=b"one\n").code == 0
-        said = "kctl sandbox: 1 broker is running; Ctrl-C stops it and saves its data\n"
+        said = "kctl sandbox: 1 broker is running. Ctrl-C stops it and saves its data\n"
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", said)
     with running("sandbox", "start", *options, "-q") as process:
         assert process.stdout is not None
@@ -53,7 +53,7 @@ def test_sandbox_with_data_keeps_records_until_its_next_start(tmp_path: Path) ->
     (tmp_path / "data" / "cluster.data").write_bytes(b"other")
     refused = kctl("sandbox", "start", *options)
     assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
-    assert "cluster.data: not the data of a sandbox" in refused.stderr
+    assert "cluster.data: invalid sandbox data" in refused.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -126,7 +126,7 @@ def test_a_control_path_that_is_taken(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     ended = kctl("sandbox", "start", "--nodes", "1", "--port", "0", "--control", str(tmp_path / "file"))
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
-    assert f"cannot take commands at {tmp_path / 'file'}: Address already in use" in ended.stderr
+    assert f"cannot create control socket {tmp_path / 'file'}: Address already in use" in ended.stderr
 
 
 def test_racks_fit_the_nodes() -> None:
@@ -138,4 +138,4 @@ def test_racks_fit_the_nodes() -> None:
 def test_replicas_fit_the_nodes() -> None:
     ended = kctl("sandbox", "start", "--nodes", "2", "--port", "0", "--replication-factor", "3")
     assert ended.code == ExitCode.USAGE
-    assert "3 replicas need 3 nodes, not 2" in ended.stderr
+    assert "3 replicas need at least 3 brokers, but --nodes is 2" in ended.stderr

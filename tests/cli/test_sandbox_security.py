@@ -71,7 +71,7 @@ def test_super_user_is_whoever_the_option_names() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--sasl-user", "admin"), "'admin' is not NAME=FILE"),
+        (("--sasl-user", "admin"), "use NAME=FILE, a user and the file with the password, instead of 'admin'"),
         (("--sasl-user", "admin=/nonexistent"), "cannot read /nonexistent: No such file"),
         (("--sasl-user", "admin=/dev/null"), "/dev/null is empty"),
         (("--tls-certificate", "/etc/hostname"), "not a PEM file"),

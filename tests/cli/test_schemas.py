@@ -79,10 +79,10 @@ def test_compatibility_level_is_shown_and_set(registry: FakeRegistry) -> None:
     ("words", "code", "problem"),
     [
         (("show", "nothing"), ExitCode.UNKNOWN_RESOURCE, "Subject 'nothing' not found"),
-        (("show", "s", "--version", "x"), ExitCode.USAGE, "'x' is not a number"),
+        (("show", "s", "--version", "x"), ExitCode.USAGE, "'x' is not an integer"),
         (("register", "s", "/nonexistent"), ExitCode.USAGE, "/nonexistent: No such file"),
         (("register", "s", "-"), ExitCode.DATA, "-: not JSON"),
-        (("register", "s", "-", "--reference", "x"), ExitCode.USAGE, "is not NAME=SUBJECT@VERSION"),
+        (("register", "s", "-", "--reference", "x"), ExitCode.USAGE, "is not in the form NAME=SUBJECT@VERSION"),
         (("config", "--set", "SOME"), ExitCode.USAGE, "'SOME' is not one of BACKWARD"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.support.second_user import USER_ID, as_second_user, foreign_folder, s
 pytestmark = pytest.mark.process
 
 PATIENT = {"KCTL_COMPLETION_TIMEOUT_MS": "20000"}
-NO_SANDBOX = "no running sandbox of this user found"
+NO_SANDBOX = "no running sandbox found for this user"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ def test_ctrl_c_with_a_fast_close_prints_no_notice(silent_peer: SilentPeer) -> N
         terminal.process.send_signal(signal.SIGINT)
         shown = terminal.read_all()
         assert terminal.process.wait(BOUND_S) == ExitCode.SIGINT
-    assert b"press Ctrl-C again to quit now" not in shown
+    assert b"Press Ctrl-C again to exit immediately" not in shown
     assert b"kctl topics: interrupted (Ctrl-C)" in shown
 
 
@@ -29,7 +29,7 @@ def test_ctrl_c_with_a_lasting_close_says_what_the_second_would_do() -> None:
         each.read_until(b"one")
         served.sandbox.start_fault(1, Fault.FREEZE)
         each.process.send_signal(signal.SIGINT)
-        each.read_until(b"kctl consume: closing (--close-timeout); press Ctrl-C again to quit now")
+        each.read_until(b"kctl consume: closing (--close-timeout). Press Ctrl-C again to exit immediately")
         assert each.process.wait(BOUND_S) == ExitCode.SIGINT
 
 

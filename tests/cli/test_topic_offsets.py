@@ -69,13 +69,13 @@ def test_trim_of_one_partition_by_time_or_to_its_end(bootstrap: str, filled: str
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("trim", "TOPIC", "--before", "start"), ExitCode.USAGE, "'start' is not an offset, @time or end"),
-        (("trim", "TOPIC", "--before", "1:2"), ExitCode.USAGE, "'1:2' is not an offset, @time or end"),
+        (("trim", "TOPIC", "--before", "start"), ExitCode.USAGE, "use an offset, @TIME, or end instead of 'start'"),
+        (("trim", "TOPIC", "--before", "1:2"), ExitCode.USAGE, "use an offset, @TIME, or end instead of '1:2'"),
         (("trim", "TOPIC", "--before", "soon"), ExitCode.USAGE, "--before"),
         (("trim", "TOPIC"), ExitCode.USAGE, "--before"),
         (("trim", "TOPIC:9", "--before", "1"), ExitCode.UNKNOWN_RESOURCE, "has no partition 9"),
         (("trim", "no-such-topic", "--before", "1", "--execute"), ExitCode.UNKNOWN_RESOURCE, "no-such-topic"),
-        (("offsets", "TOPIC", "--at", "5"), ExitCode.USAGE, "'5' is not one of start, end, max-timestamp, @time"),
+        (("offsets", "TOPIC", "--at", "5"), ExitCode.USAGE, "use start, end, max-timestamp, or @TIME instead of '5'"),
         (("offsets", "no-such-topic"), ExitCode.UNKNOWN_RESOURCE, "no-such-topic"),
     ],
 )

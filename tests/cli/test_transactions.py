@@ -132,7 +132,7 @@ def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> 
     with begin(own, "open", 0) as producer:
         refused = run(own, "abort", "t:0", "--start-offset", "0", "--yes")
         assert (refused.code, refused.stdout) == (ExitCode.UNAVAILABLE, b"")
-        assert "the transaction at offset 0 of t-0 is running" in refused.stderr
+        assert "cannot abort the running transaction at offset 0 of t-0" in refused.stderr
         assert "wait for transaction.timeout.ms of 1m" in refused.stderr
         assert stable_end(own, 0) == 0
         [row] = rows(own, "abort", "t:0", "--start-offset", "0", "--force", "--execute")
@@ -143,8 +143,8 @@ def test_running_transaction_is_aborted_with_force_alone(own: ServedSandbox) -> 
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("abort", "t"), ExitCode.USAGE, "'t' is not TOPIC:P"),
-        (("abort", "t:0-1"), ExitCode.USAGE, "'t:0-1' is not TOPIC:P"),
+        (("abort", "t"), ExitCode.USAGE, "'t' is not a partition: use TOPIC:P"),
+        (("abort", "t:0-1"), ExitCode.USAGE, "'t:0-1' is not a partition: use TOPIC:P"),
         (("abort", "t:0", "--force"), ExitCode.USAGE, "--force needs --start-offset"),
         (("abort", "t:9"), ExitCode.UNKNOWN_RESOURCE, "topic t has no partition 9"),
         (("abort", "none:0"), ExitCode.UNKNOWN_RESOURCE, "UNKNOWN_TOPIC_OR_PARTITION"),
@@ -182,7 +182,7 @@ def test_broker_that_is_down_leaves_the_rest_and_code_3(own: ServedSandbox) -> N
         verdicts = {(row["partition"], row["verdict"]) for row in found}
         assert {(1, "undecided"), (2, "undecided")} <= verdicts
         refused = run(own, "abort", "t:1", "--start-offset", "0", "--yes")
-        assert (refused.code, "try again when all brokers respond" in refused.stderr) == (
+        assert (refused.code, "retry when all brokers respond" in refused.stderr) == (
             ExitCode.UNAVAILABLE, True,
         ), refused  # fmt: skip
         own.sandbox.heal()
@@ -194,7 +194,7 @@ def test_abort_asks_on_a_terminal(own: ServedSandbox) -> None:
     for answer, end in ((b"n\r", 0), (b"y\r", 2)):
         words = ("transactions", "abort", "t:0", "-b", own.bootstrap)
         with Terminal(*words, columns=120, with_stderr=True) as terminal:
-            shown = terminal.read_until(b"Abort them? [y/N] ")
+            shown = terminal.read_until(b"Abort these transactions? [y/N] ")
             assert b"t-0: transaction of lost from offset 0: its coordinator has lost in state" in shown
             terminal.type(answer)
             assert b"aborted" in terminal.read_all()

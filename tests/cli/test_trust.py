@@ -79,7 +79,7 @@ def test_changed_file_of_a_trusted_project_needs_trust_again(
     used.write_text(f"#!/bin/sh\ntouch {ran}\necho me\n")
     ended = project.kctl("topics", "list")
     assert (ended.code, ended.stdout) == (ExitCode.USAGE, b"")
-    assert "is not trusted, or it or a project file" in ended.stderr
+    assert "a file that it uses is not trusted" in ended.stderr
     assert not ran.exists()
     assert project.kctl("profile", "trust").code == 0
     assert project.kctl("topics", "list").code == 0
@@ -127,7 +127,7 @@ def test_project_file_of_another_user_is_ignored_with_a_note(project: Project, b
     assert f"note: {project.file} belongs to another user and is ignored" in " ".join(ended.stderr.split())
     refused = project.kctl("profile", "trust", cwd=below)
     assert refused.code == ExitCode.USAGE
-    assert "belongs to another user" in refused.stderr
+    assert "which another user owns" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_help_names_every_command_and_the_list_of_exit_codes() -> None:
     text = " ".join(ended.stdout.decode().split())
     for name, entry in COMMANDS.items():
         assert f"{name} {entry.summary}" in text
-    assert "kctl explain lists the exit codes" in text
+    assert "Run `kctl explain` to list all exit codes" in text
     listed = " ".join(kctl("explain").stdout.decode().split())
     for code in ExitCode:
         assert f"{int(code)} {code.text}" in listed
@@ -70,7 +70,7 @@ def test_unknown_command_of_a_group_with_the_nearest_named_once(group: str) -> N
 def test_unknown_command_like_no_other() -> None:
     ended = kctl("xyzzy")
     assert ended.code == 2
-    assert "There are: consume, produce" in ended.stderr
+    assert "Available commands: consume, produce" in ended.stderr
 
 
 def test_the_caret_points_at_the_verb() -> None:

@@ -85,8 +85,8 @@ def test_pipe_without_an_end_is_given_up_at_the_api_timeout(access: str, tmp_pat
     [
         (b"", "the password is empty"),
         (b"\n", "the password is empty"),
-        (f"{CANARY}\nmore\n".encode(), "more than one line"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (f"{CANARY}\nmore\n".encode(), "must be a single line"),
+        (b"\xff\xfe", "is not valid UTF-8"),
         (b"x" * 1025, "longer than 1024 bytes"),
         (b"x" * 2_000_000, "is larger than"),
     ],
@@ -108,8 +108,8 @@ def test_file_that_is_no_password_is_refused(access: str, tmp_path: Path, conten
         (("create", "a", "--password-from", "env:NOT_SET"), "$NOT_SET is not set"),
         (("create", "a", "--password-from", "secret"), "unknown reference: use"),
         (("create", "a", "--password-from", "env:A", "--password-file", "b"), "cannot be combined"),
-        (("create", "a"), "there is no terminal"),
-        (("create", "a", "--iterations", "1"), "from 4096 to 16384"),
+        (("create", "a"), "no terminal found"),
+        (("create", "a", "--iterations", "1"), "use 4096 to 16384"),
         (("create", "a", "--mechanism", "PLAIN"), "'PLAIN' is not one of SCRAM-SHA-256, SCRAM-SHA-512"),
     ],
 )
@@ -128,7 +128,7 @@ def test_users_that_exist_or_do_not(access: str, password_file: str) -> None:
     assert listed(access) == []
     assert kctl("users", "create", "ann", *password).code == 0
     ended = kctl("users", "create", "ann", *password)
-    assert (ended.code, "user 'ann' already exists" in ended.stderr) == (ExitCode.USAGE, True)
+    assert (ended.code, "cannot create user 'ann': it already exists" in ended.stderr) == (ExitCode.USAGE, True)
 
 
 def test_principal_without_rights_is_refused(password_file: str) -> None:
@@ -140,4 +140,4 @@ def test_principal_without_rights_is_refused(password_file: str) -> None:
 def test_variable_that_is_not_utf_8_is_no_password(access: str) -> None:
     ended = kctl("users", "create", "x", "--password-from", "env:PW", "-b", access, environ={"PW": f"{CANARY}\udcff"})
     assert (ended.code, is_silent_about_it(ended)) == (ExitCode.USAGE, True)
-    assert "--password-from: the password is not UTF-8" in ended.stderr
+    assert "--password-from: the password is not valid UTF-8" in ended.stderr

@@ -76,7 +76,7 @@ def test_right_that_is_missing_is_printed_and_changes_no_code() -> None:
         ended, document = kctl(*command), json.loads(kctl(*command, "--output", "json").stdout)
     assert ended.code == 0
     shown = " ".join(ended.stdout.decode().split())
-    assert shown.startswith("not fully checked: disk-filling; ")
+    assert shown.startswith("not fully checked: disk-filling. No result: ")
     assert "DescribeLogDirs (broker 1): permission Describe on the cluster is missing" in shown
     assert "no problems found in the cluster, but some checks are incomplete (1 check, " in shown
     assert document["complete"] is False
@@ -104,7 +104,7 @@ def test_unknown_group_or_topic_exits_23(bootstrap: str) -> None:
 def test_second_look_checks_what_one_cannot(bootstrap: str, group: str) -> None:
     one_look = kctl("why", "group", group, "-b", bootstrap, "-v").stdout.decode()
     assert re.search(
-        r"^skipped \d+ checks that need two samples \(add --samples 2\): (.*\n)*?.*group-stuck", one_look, re.M
+        r"^skipped \d+ checks requiring two samples \(add --samples 2\): (.*\n)*?.*group-stuck", one_look, re.M
     )
     ended = kctl("why", "group", group, "-b", bootstrap, "--samples", "2", "--interval", "1s", "--output", "json")
     document = json.loads(ended.stdout)
@@ -139,7 +139,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (("--only", "group-stack"), "unknown finding 'group-stack'; did you mean group-stuck?"),
+        (("--only", "group-stack"), "unknown finding 'group-stack': did you mean group-stuck?"),
         (("--samples", "2", "--interval", "100ms"), "two samples must be at least 1s apart"),
         (
             ("--samples", "2", "--interval", "10s", "--api-timeout", "5s"),
@@ -162,7 +162,7 @@ def test_nobody_listens_is_the_cause_of_the_connection() -> None:
 def test_finding_that_is_not_looked_for_here_is_refused(bootstrap: str) -> None:
     ended = kctl("why", "cluster", "--only", "group-stuck", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
-    assert "group-stuck is not checked by this command: it is a finding about a group." in ended.stderr
+    assert "this command does not check group-stuck, which is a finding about a group." in ended.stderr
     ended = kctl("doctor", "--only", "leader-skew", "--ignore", "leader-skew", "-b", bootstrap)
     assert ended.code == ExitCode.USAGE
     assert "leader-skew cannot be in both --only and --ignore." in ended.stderr

@@ -71,7 +71,11 @@ def test_expired_certificate_of_one_address(tmp_path: Path, certificates: Certif
         alone = kctl("why", "cluster", *client(tmp_path, certificates, expired))
     assert (code, set(found)) == (ExitCode.PARTIAL_FAILURE, {"certificate-expired"})
     ended = found["certificate-expired"]
-    assert (ended["subject"], ended["severity"], ended["cure"]) == (expired, "error", "renew the broker's certificate")
+    assert (ended["subject"], ended["severity"], ended["cure"]) == (
+        expired,
+        "error",
+        "renew the certificate of the broker",
+    )
     assert ended["sentence"].startswith(f"{expired}: certificate expired 20")
     assert "(CN=expired, " in ended["sentence"]
     assert (alone.code, f"{expired}: certificate expired" in alone.stderr) == (ExitCode.TLS, True)
@@ -103,5 +107,5 @@ def test_certificate_that_expires_soon(
         code, found = why_cluster(*client(tmp_path, certificates, server))
     assert (code, set(found)) == ((ExitCode.PARTIAL_FAILURE, {"certificate-expiring"}) if is_found else (0, set()))
     if is_found:
-        sentence = rf"{server}: certificate of CN=broker expires [-\d]+, in {days - 1} days"
+        sentence = rf"{server}: the certificate of CN=broker expires on [-\d]+ \(in {days - 1} days\)"
         assert re.fullmatch(sentence, found["certificate-expiring"]["sentence"])

@@ -62,7 +62,11 @@ GOOD = [(number, at_ms) for number, at_ms in enumerate(TIMES_MS) if at_ms != NAN
 
 
 def test_record_that_does_not_fit_is_named(bootstrap: str, tmp_path: Path) -> None:
-    with pytest.raises(RecordDataError, match=rf"cannot write odd-0, offset 1: .* {NANOSECONDS} ms \(--on-bad-record"):
+    with pytest.raises(
+        RecordDataError,
+        match=rf"cannot write the record odd-0 offset 1: .* {NANOSECONDS} ms "
+        rf"\(--on-bad-record",
+    ):
         exported(bootstrap, tmp_path / "x")
 
 
@@ -77,7 +81,7 @@ def test_bad_record_is_listed_and_the_others_are_written(
     assert rows(folder / "odd") == kept
     (wrong,) = pyarrow.dataset.dataset(next((folder / "_errors").rglob("*.parquet"))).to_table().to_pylist()
     assert (wrong["topic"], wrong["partition"], wrong["offset"], wrong["value"]) == ("odd", 0, 1, b"1")
-    assert wrong["reason"] == f"the target cannot hold the timestamp {NANOSECONDS} ms"
+    assert wrong["reason"] == f"the target cannot store the timestamp {NANOSECONDS} ms"
     ranges = exported_ranges(folder, "odd", {})
     read = [at for each in ranges for batch in read_exported(folder, each, {}) for at in batch["offset"].to_pylist()]
     assert read == [offset for offset, _ in kept], "import and verify read them"

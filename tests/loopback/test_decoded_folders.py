@@ -85,7 +85,7 @@ def test_later_files_have_the_fields_of_earlier_ones(topic: tuple[ExportRequest,
 @pytest.mark.parametrize(
     ("fields", "value", "words"),
     [
-        ([LONG], {"id": 2}, "value.id is int32, and cannot become int64"),
+        ([LONG], {"id": 2}, "value.id is int32 and cannot change to int64"),
         ([{"name": "id", "type": "string"}], {"id": "2"}, "value.id is int32, not string"),
     ],
 )
@@ -98,7 +98,7 @@ def test_type_that_files_cannot_change_is_refused(
     run(request)
     send(fields, value)
     for job in (run, plan_export):
-        with pytest.raises(FolderError, match=rf"x: topic t has other columns: {words}"):
+        with pytest.raises(FolderError, match=rf"x: topic t has different columns: {words}"):
             job(request)
     assert len(read_manifests(tmp_path / "x")) == 1
 
@@ -113,7 +113,7 @@ def test_damaged_schema_of_a_manifest_is_an_error_of_the_data(
     send([INT], {"id": 2})
     path = tmp_path / "x" / MANIFESTS / "00000001.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "schemas": {"t": "AAAA"}}))
-    with pytest.raises(ExportDataError, match="the schema of topic t in the manifests is damaged"):
+    with pytest.raises(ExportDataError, match="the schema of topic t in the manifests of"):
         plan_export(request)
 
 

@@ -14,7 +14,7 @@ from tests.support.bounds import bound
 
 PATIENCE_S = bound(120)
 """A program that does not end fails its test after this time."""
-WAITING = "the program ends: waiting for up to "
+WAITING = "waiting for up to "
 IMPORTS = """
 import gc, multiprocessing, os, sys, threading, time
 from kctl.client import Consumer, Producer
@@ -225,7 +225,7 @@ def test_records_that_are_not_delivered_are_counted_in_one_line(ended: dict[str,
 
 def test_exception_in_the_with_block_logs_how_many_records_are_dropped(ended: dict[str, Ended]) -> None:
     assert ended["failure in with"].code == 3
-    assert ended["failure in with"].stderr == "3 records dropped: the with block ended with SystemExit(3)\n"
+    assert ended["failure in with"].stderr == "3 records not delivered: the with block ended with SystemExit(3)\n"
 
 
 def test_ctrl_c_ends_the_wait(served: ServedSandbox) -> None:

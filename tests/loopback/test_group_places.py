@@ -112,7 +112,7 @@ def test_group_of_a_partition_without_records_continues_at_the_end_of_its_copy()
     ("offset", "mirrored_to", "problem"),
     [
         (RECORDS, RECORDS - 1, f"the records before offset {RECORDS} are not mirrored yet"),
-        (RECORDS + 5, RECORDS, f"offset {RECORDS + 5} is after the end of the source, {RECORDS}"),
+        (RECORDS + 5, RECORDS, f"offset {RECORDS + 5} is after the log end of the source ({RECORDS})"),
     ],
 )
 def test_offset_that_is_not_mirrored_is_listed_with_its_reason(

@@ -86,7 +86,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 @pytest.mark.parametrize("length", [SIZE + 1, 20 * len(BLOCK), 2**40])
 def test_body_that_is_longer_than_its_range_is_refused_and_not_read_to_its_end(serve: Serve, length: int) -> None:
     kind = serve(length=length)
-    with pytest.raises(StoreError, match=f"x/a: the store sends more than the {SIZE} bytes that were requested"):
+    with pytest.raises(StoreError, match=f"x/a: the store sent more than the requested {SIZE} bytes"):
         ObjectStore(URL, LIMITS).open("a", SIZE).read(SIZE)
     assert kind.sent_bytes < MOST_SENT_BYTES
 
@@ -102,7 +102,7 @@ def test_list_of_empty_pages_ends_at_the_api_timeout(serve: Serve) -> None:
 def test_list_without_an_end_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(objects=10)
     monkeypatch.setattr(object_store, "MOST_OBJECTS", 200)
-    with pytest.raises(StoreError, match="x: the store lists more than 200 objects"):
+    with pytest.raises(StoreError, match="x: has more than 200 objects"):
         list(ObjectStore(URL, LIMITS).list())
 
 
@@ -143,7 +143,7 @@ def test_object_is_read_to_its_end_by_one_request(serve: Serve, monkeypatch: pyt
     monkeypatch.setattr(object_store, "LARGEST_READ_BYTES", size - 1)
     with (
         ObjectStore(URL, LIMITS).open("a", size) as opened,
-        pytest.raises(StoreError, match=rf"x/a: {size} bytes are more than the largest read \({size - 1}\)"),
+        pytest.raises(StoreError, match=rf"x/a: cannot read {size} bytes in one request: the limit is {size - 1}"),
     ):
         opened.read()
     assert requests == []

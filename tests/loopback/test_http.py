@@ -39,7 +39,7 @@ from tests.support.kafka.certificates import Certificates, make_certificates
 from tests.support.kafka.requirements import have
 
 CLOCK = SystemClock()
-UNREACHABLE_HINT = "check a.url, and whether its server runs"
+UNREACHABLE_HINT = "check a.url and that the server runs"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 

@@ -101,7 +101,7 @@ def test_refusal_that_repeats_the_secret_is_an_error_without_it(secret: str, is_
     words = {"error_description": f"wrong {secret}, {quote(secret, safe='')}"}
     with endpoint(401, json.dumps(words).encode()) as (url, _), pytest.raises(AuthenticationError) as raised:
         token(url, is_url_encoded=is_url_encoded, secret=secret)
-    assert "gave no token: wrong ***, ***" in str(raised.value)
+    assert ": wrong ***, ***" in str(raised.value)
 
 
 def test_endpoint_that_cannot_be_reached_leads_to_its_property() -> None:
@@ -118,6 +118,6 @@ def test_endpoint_that_cannot_be_reached_leads_to_its_property() -> None:
         tokens = fetched_tokens(config, CLOCK)
         assert tokens is not None
         tokens.get()
-    with pytest.raises(ConnectionLost, match=f"OAUTHBEARER: no token: {place}: connection refused") as raised:
+    with pytest.raises(ConnectionLost, match=f"cannot get an OAUTHBEARER token: {place}: connection refused") as raised:
         tokens.current()
     assert raised.value.hint.startswith("check sasl.oauthbearer.token.endpoint.url")

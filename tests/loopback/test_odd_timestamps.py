@@ -89,5 +89,9 @@ def test_timestamp_that_the_target_rejects_is_named_by_its_offset_in_the_source(
             for at_ms in (0, 0, 7_200_000, 0):
                 producer.send("odd", b"v", timestamp_ms=now_ms + at_ms, partition=0)
         request = MirrorRequest(("odd",), given, given, "copy", allow_loss=True)
-        with pytest.raises(BrokerError, match=r"^cannot mirror odd-0: the latest .*, is at offset 2 of the source: "):
+        with pytest.raises(
+            BrokerError,
+            match=r"^cannot mirror odd-0: the target rejected records. Their latest .*, "
+            "at offset 2 of the source: ",
+        ):
             mirror(request, session=session)

@@ -108,7 +108,7 @@ class LocalSpark:
     def session(self) -> Session:
         """Return the session, started when it is not there."""
         if self._session is None:
-            self._session = self._open.enter_context(open_session(SessionOptions(master="local[2,2]"), "kctl tests"))
+            self._session = self._open.enter_context(open_session(SessionOptions(master="local[2]"), "kctl tests"))
         return self._session
 
     def close(self) -> None:

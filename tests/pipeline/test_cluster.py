@@ -267,7 +267,7 @@ def test_source_reads_once_and_writes_all_where_spark_speculates(
 def test_workers_that_cannot_run_it_are_told_before_any_work(standalone: StandaloneCluster, tmp_path: Path) -> None:
     bare = bare_interpreter(tmp_path)
     with (
-        pytest.raises(SparkSetUpError, match=r"worker on .* has no pyarrow"),
+        pytest.raises(SparkSetUpError, match=r"worker on .* does not have pyarrow"),
         open_session(options_for(standalone, bare), "kctl tests"),
     ):
         pytest.fail("it has started")

@@ -95,8 +95,8 @@ def test_worker_that_dies_once_is_repeated_and_counted(connected: Session) -> No
 @pytest.mark.parametrize(
     ("work", "text"),
     [
-        (broken, "a task failed, which is a bug: IndexError: list index out of range"),
-        (always_dying, "workers exited repeatedly: a Python worker exited"),
+        (broken, "a task failed because of a bug in kctl: IndexError: list index out of range"),
+        (always_dying, "the workers exited repeatedly: a Python worker exited"),
     ],
 )
 def test_failure_of_spark_is_one_line(connected: Session, work: object, text: str) -> None:

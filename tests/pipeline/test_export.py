@@ -128,6 +128,6 @@ def test_export_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
         export(request)
     with pytest.raises(ConfigError, match="format 'csv': use one of parquet, json"):
         export(request._replace(format="csv"))
-    with pytest.raises(ConfigError, match=r"ssl.key.password: a secret would travel"):
+    with pytest.raises(ConfigError, match=r"ssl.key.password is a secret, which would be sent"):
         export(request._replace(properties={**request.properties, "ssl.key.password": "canary"}))
     assert not (tmp_path / "x").exists()

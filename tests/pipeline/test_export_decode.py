@@ -106,7 +106,7 @@ def test_decoded_columns_and_a_table_of_errors_hold_each_record_once(
         assert (synced.records, synced.bad_records) == (3 * EACH, len(BROKEN)), "a sync continues with the same columns"
         assert pq.read_table(folder / topic).num_rows == 2 * (3 * EACH - len(BROKEN))
         assert [row["value"] for row in pq.read_table(folder / "_errors" / topic).to_pylist()].count(b"plain") == 2
-        with pytest.raises(FolderError, match="is an export with decode value=avro, not none"):
+        with pytest.raises(FolderError, match="is an export with decode value=avro, but this run has decode none"):
             plan_export(request._replace(decode=None))
         with pytest.raises(ExportDataError, match="has decoded columns"):
             plan_import(ImportRequest(folder, {"bootstrap.servers": kafka_newest.bootstrap()}))
@@ -124,7 +124,7 @@ def test_registry_that_is_down_ends_the_export_and_nothing_is_written(
     with pytest.raises(ConnectionRefused):
         export(down, session=session)
     assert not list((tmp_path / "x").rglob("*.parquet"))
-    with pytest.raises(ConfigError, match="decoded columns are written to Parquet"):
+    with pytest.raises(ConfigError, match="for decoded columns: use parquet"):
         plan_export(down._replace(format="json"))
 
 
@@ -158,7 +158,7 @@ def test_spark_reads_files_of_two_versions_as_one(kafka_newest: KafkaCluster, se
             send(kafka_newest, topic, registry.add(f"{topic}-value", text), text, 20 * version)
             export(request, session=session)
         send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
-        with pytest.raises(FolderError, match=r"value.id is int32, and cannot become int64"):
+        with pytest.raises(FolderError, match=r"value.id is int32 and cannot change to int64"):
             export(request, session=session)
     read = session.spark().read.option("mergeSchema", "true").parquet(str(tmp_path / "x" / topic))
     found = sorted(tuple(row) for row in read.select("value.id", "value.old", "value.note").collect())
@@ -186,7 +186,7 @@ def test_tables_follow_three_versions_of_a_schema_and_have_a_table_of_errors(
         ]
         send(kafka_newest, topic, registry.add(f"{topic}-value", GROWN[2]), GROWN[2], 40)
         if kind == "delta":
-            with pytest.raises(FolderError, match=r"value.id is int32, and cannot become int64"):
+            with pytest.raises(FolderError, match=r"value.id is int32 and cannot change to int64"):
                 export(request, session=session)
             assert request.decode is not None
             by_second = side_request("value", "avro", f"{topic}-value@2", None)

@@ -80,7 +80,7 @@ def test_server_without_tls_is_used_only_where_that_is_allowed(
     google: GoogleFront, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GOOGLE_ALLOW_HTTP")
-    with pytest.raises(StoreError, match=r"^gs://kafka/plain/a: the server has no TLS$") as caught:
+    with pytest.raises(StoreError, match=r"^gs://kafka/plain/a: the server does not use TLS$") as caught:
         ObjectStore(StoreUrl("gs://kafka/plain")).read("a")
     assert "GOOGLE_ALLOW_HTTP=true" in (caught.value.hint or "")
 

@@ -61,6 +61,6 @@ def test_job_whose_jvm_is_killed_shows_one_error_and_no_trace(tmp_path: Path) ->
             job.close()
     assert len(java) == 1
     said = job.said().splitlines()
-    assert said[-2:] == ["kctl pipeline: the Java process of Spark exited", f"hint: its log: {log}"]
+    assert said[-2:] == ["kctl pipeline: the Java process of Spark exited", f"hint: read the log of Spark: {log}"]
     assert all(line.startswith("kctl pipeline: ") for line in said[:-1]), said
     assert "Traceback" in log.read_text()

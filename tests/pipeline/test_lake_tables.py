@@ -145,7 +145,7 @@ def test_export_has_each_record_once_and_verify_agrees(
         resource = ConfigResource(ResourceType.TOPIC, restored)
         assert admin.describe_configs([resource])[resource]["retention.ms"].value == "-1"
     assert import_files(restoring, session=session).records == 0
-    with pytest.raises(ConfigError, match="an import from a table needs --progress LOCATION"):
+    with pytest.raises(ConfigError, match="an import from a table needs a location for its progress"):
         import_files(restoring._replace(progress=None), session=session)
 
 

@@ -260,7 +260,7 @@ def test_records_that_are_gone_are_an_error_unless_loss_is_allowed(
     produce(kafka_newest.bootstrap(), topic, 100, partitions=1, first=100)
     delete_records(kafka_newest, tmp_path, topic, 0, 150)
     with pytest.raises(
-        InvalidOffsetError, match=r"offset 100 was to be mirrored next but was deleted; the first offset is 150"
+        InvalidOffsetError, match=r"cannot mirror offset 100 of .*: it was deleted, and the first offset is 150"
     ):
         mirror(request, session=session)
     assert mirror(request._replace(allow_loss=True), session=session).records == 50
@@ -270,17 +270,17 @@ def test_mirror_with_invalid_request_fails_before_spark_starts(kafka_newest: Kaf
     topic, narrow = kafka_newest.create_topic(partitions=2), kafka_newest.create_topic("narrow", partitions=1)
     into_itself = MirrorRequest((topic,), properties(kafka_newest), properties(kafka_newest))
     for request, words in (
-        (into_itself, "would be mirrored into itself"),
-        (into_itself._replace(topics=(topic, narrow), target_topic="one"), "would mix their partitions"),
+        (into_itself, "cannot mirror topic .* to itself"),
+        (into_itself._replace(topics=(topic, narrow), target_topic="one"), "topics to one target topic"),
         (
             into_itself._replace(target_topic=narrow),
-            "has 2 partitions, and target topic narrow.* only 1: .* --create adds those",
+            "it has 2 partitions, but target topic narrow.* has 1.*To add the missing partitions, use --create",
         ),
         (into_itself._replace(properties={**properties(kafka_newest), "sasl.jaas.config": "x"}), "in plain text"),
     ):
         with pytest.raises(ConfigError, match=words):
             mirror(request)
-    with pytest.raises(BrokerError, match="--create creates it, with 2 partitions"):
+    with pytest.raises(BrokerError, match=r"add --create \(partitions: 2\)"):
         mirror(into_itself._replace(target_topic="not-there"))
 
 

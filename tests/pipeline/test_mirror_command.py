@@ -12,19 +12,19 @@ from tests.support.in_process import run_in_process
 from tests.support.kafka.cluster import KafkaCluster
 
 WRONG = [
-    (("mirror", "t"), "Choose a target: --to-bootstrap, --to-config or --to-topic"),
+    (("mirror", "t"), "Choose a target: --to-bootstrap, --to-config, or --to-topic"),
     (("mirror", "t", "--to-topic", "u", "--interval", "1s"), "--interval needs --continuous"),
     (("mirror", "t", "--to-config", "/missing"), "--to-config /missing: No such file or directory"),
-    (("verify", "t"), "Choose what to compare with: --to-topic, --to-bootstrap or --to-export"),
+    (("verify", "t"), "Choose a target to compare with: --to-topic, --to-bootstrap, or --to-export"),
     (
         ("verify", "t", "--to-export", "/x", "--to-topic", "u"),
         "--to-export cannot be combined with another --to option",
     ),
-    (("mirror", "t", "--to-topic", "u", "--master", "mesos://host:5050"), "is not local, local[2]"),
-    (("replay", "t"), "Choose a target: --to-topic or --topic-from-header"),
+    (("mirror", "t", "--to-topic", "u", "--master", "mesos://host:5050"), "is not a Spark master: use local, local[2]"),
+    (("replay", "t"), "Choose a target: --to-topic, or --topic-from-header"),
     (("replay", "t", "--to-topic", "u", "--since", "yesterday"), "'yesterday' is not a time"),
     (("replay", "t", "--to-topic", "u", "--until", "end"), "'end' is not a time"),
-    (("replay", "t", "--to-topic", "u", "--offset", "7"), "'7' is not FROM:TO or PARTITION=FROM:TO"),
+    (("replay", "t", "--to-topic", "u", "--offset", "7"), "'7' is not a range: use FROM:TO or PARTITION=FROM:TO"),
     (("replay", "t", "--to-topic", "u", "--rate", "fast"), "'fast' is not a rate"),
     (("replay", "t", "--to-topic", "u", "--key", "("), "'(' is not a regular expression"),
     (("replay", "t", "--to-topic", "u", "--jq", "select("), "--jq"),
@@ -48,10 +48,10 @@ def test_from_one_cluster_to_another_and_back_to_compare(
 
     missing = run_job("mirror", *at)
     assert missing.code == ExitCode.UNKNOWN_RESOURCE
-    assert "--create creates it, with 2 partitions" in missing.stderr
+    assert "add --create (partitions: 2)" in missing.stderr
     planned = run_job("mirror", *at, "--dry-run", "--output", "json")
     assert [row["offsets"] for row in json.loads(planned.stdout)["rows"]] == [250, 250]
-    assert "dry run, nothing was written: 500 offsets, about " in planned.stderr
+    assert "dry run: would mirror 500 offsets (about " in planned.stderr
     mirrored = run_job("mirror", *at, "--create", "--output", "json")
     assert mirrored.code == 0, mirrored.stderr
     (row,) = json.loads(mirrored.stdout)["rows"]

@@ -119,9 +119,9 @@ def test_groups_that_cannot_be_carried_over_are_named(
         assert consumer.poll(30)
         found = mirror(request, session=session).group_offsets
     assert [(each.group, each.partition, each.problem) for each in found] == [
-        (busy, 0, "the group has members in the target"),
-        (busy, 1, "the group has members in the target"),
-        (further, 0, "the group is further ahead in the target, at 100"),
+        (busy, 0, "the group has active members in the target"),
+        (busy, 1, "the group has active members in the target"),
+        (further, 0, "the group has already committed offset 100 in the target, which is further ahead"),
         (further, 1, ALREADY_THERE if found[3].target_offset == 10 else ""),
     ]
     assert [each.is_left_behind for each in found[:3]] == [True] * 3
@@ -164,4 +164,4 @@ def test_command_writes_and_proves_offsets(kafka_newest: KafkaCluster, kafka_3_9
     commit(kafka_3_9, group, topic, 0, 0)
     verified = run_job("verify", *at, "--groups", group)
     assert verified.code == 3
-    assert f"{group} on {topic}-0: repeats 40 records at offset 0, where the source is at 40" in verified.stderr
+    assert f"group {group} on {topic}-0: repeats 40 records at offset 0 (offset in the source: 40)" in verified.stderr

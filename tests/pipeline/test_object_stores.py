@@ -213,8 +213,13 @@ def test_store_that_refuses_connections_is_named(
     ("status", "body", "error", "problem"),
     [
         (503, "<Error><Code>SlowDown</Code></Error>", StoreUnreachableError, "the object store responded 503 Service"),
-        (403, "<Error><Code>AccessDenied</Code></Error>", StoreDeniedError, "access denied"),
-        (403, "<Error><Code>InvalidAccessKeyId</Code></Error>", StoreLoginError, "credentials were not accepted"),
+        (403, "<Error><Code>AccessDenied</Code></Error>", StoreDeniedError, "denied access"),
+        (
+            403,
+            "<Error><Code>InvalidAccessKeyId</Code></Error>",
+            StoreLoginError,
+            "the object store rejected the credentials",
+        ),
     ],
 )
 def test_store_that_refuses_is_named_within_the_timeout(

@@ -100,7 +100,8 @@ def test_target_with_records_and_no_position_is_refused_until_a_position_is_chos
     produce(kafka_newest.bootstrap(), f"{topic}-copy", 10, partitions=1)
     request = mirroring(kafka_newest, topic)
     with pytest.raises(
-        MirrorPositionError, match=f"the target has records of {topic}-0, but no position of an earlier mirror"
+        MirrorPositionError,
+        match=f"the target has records of {topic}-0, but the position of the earlier mirror is missing",
     ) as refused:
         plan_mirror(request)
     assert "--from-position 0=OFFSET" in refused.value.hint
@@ -136,7 +137,7 @@ def test_mirror_whose_offsets_expired_continues_where_it_ended(forgetful: KafkaC
     with Admin(properties(forgetful)) as admin:
         admin.delete_topics([POSITIONS_TOPIC]).raise_first()
         admin.delete_groups([target.group_id]).raise_first()
-    with pytest.raises(MirrorPositionError, match="no position of an earlier mirror"):
+    with pytest.raises(MirrorPositionError, match="the position of the earlier mirror is missing"):
         mirror(request, session=session)
 
 

@@ -84,8 +84,8 @@ def broken(item: int, _attempt: Attempt) -> int:
 def test_a_bug_in_a_task_is_one_line(session: Session) -> None:
     with pytest.raises(SparkFailedError) as caught:
         run_tasks(session, "broken", [1], broken)
-    assert str(caught.value) == "a task failed, which is a bug: IndexError: list index out of range"
-    assert caught.value.hint.startswith("its log: ")
+    assert str(caught.value) == "a task failed because of a bug in kctl: IndexError: list index out of range"
+    assert caught.value.hint.startswith("read the log of Spark: ")
 
 
 def dying(_item: int, _attempt: Attempt) -> int:
@@ -94,13 +94,13 @@ def dying(_item: int, _attempt: Attempt) -> int:
 
 
 def test_a_worker_that_dies_again_and_again_is_one_line(session: Session) -> None:
-    with pytest.raises(SparkFailedError, match=r"^workers exited repeatedly: a Python worker exited$"):
+    with pytest.raises(SparkFailedError, match=r"^the workers exited repeatedly: a Python worker exited$"):
         run_tasks(session, "dying", [1], dying)
 
 
 def test_a_second_session_in_a_process_is_refused(session: Session) -> None:
     with (
-        pytest.raises(SparkSetUpError, match="has a Spark session already"),
+        pytest.raises(SparkSetUpError, match="already has a Spark session"),
         open_session(SessionOptions(master="local[1]"), "second"),
     ):
         pass

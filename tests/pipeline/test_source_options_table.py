@@ -148,7 +148,7 @@ def test_option_does_what_its_row_says(
 
     ours = outcome(lambda: run("kctl"))
     if row.verdict is Verdict.REFUSED:
-        assert f"option {row.name} is refused: {row.why}" in ours
+        assert f"option {row.name} is not supported: {row.why}" in ours
         assert squeezed(row.name.removeprefix(KAFKA)) in squeezed(connector_refusal(lambda: run("kafka")))
         return
     theirs = outcome(lambda: run("kafka"))

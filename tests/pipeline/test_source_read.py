@@ -149,7 +149,7 @@ def test_register_leaves_a_foreign_source_with_filters_working(spark: "SparkSess
         ({"subscribe": "t", "startingOffset": "earliest"}, None, "'startingoffset': did you mean startingOffsets"),
         ({"subscribe": "t", "assign": "{}"}, None, "exactly one of the options.*not subscribe and assign"),
         ({"subscribe": "t"}, "value string", "column value is binary, not string"),
-        ({"subscribe": "t"}, "valu binary", "no column 'valu'"),
+        ({"subscribe": "t"}, "valu binary", "unknown column 'valu'"),
         ({"subscribe": "no-such-topic"}, None, "UNKNOWN_TOPIC_OR_PARTITION"),
         ({"subscribe": "t", "kafka.fetch.min.byte": "1"}, None, "fetch.min.byte.*did you mean fetch.min.bytes"),
     ],
@@ -174,5 +174,5 @@ def test_offsets_that_are_not_there(spark: "SparkSession", kafka: KafkaCluster) 
     options = {"subscribe": topic, "startingOffsets": json.dumps({topic: {"0": 5}})}
     with pytest.raises(AnalysisException) as caught:
         read(spark, "kctl", kafka, **options).count()
-    assert f"startingOffsets: {topic}-0 is empty and continues at 0, not 5" in (reason(caught.value) or "")
+    assert f"startingOffsets: {topic}-0 is empty, and its next offset is 0, not 5" in (reason(caught.value) or "")
     assert read(spark, "kctl", kafka, failOnDataLoss="false", **options).count() == 0

@@ -120,5 +120,5 @@ def test_a_topic_that_grows_meanwhile(spark: "SparkSession", kafka: KafkaCluster
 
 
 def test_options_of_a_batch_are_refused(spark: "SparkSession", kafka: KafkaCluster, tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="option endingOffsets is for a batch read only"):
+    with pytest.raises(Exception, match="option endingOffsets is only for batch reads"):
         run(lambda: to_files(spark, kafka, tmp_path, subscribe="t", endingOffsets="latest"), to_the_end)

@@ -91,7 +91,7 @@ def test_sync_copies_each_record_once_over_runs_batches_checkpoints_and_new_part
     assert in_export(tmp_path / "out") == on_topic(kafka_newest.client_properties(), topic)
     checked = VerifyRequest(topic, kafka_newest.client_properties(), folder=tmp_path / "out")
     assert verify(checked, session=session).is_equal
-    with pytest.raises(ConfigError, match="is the checkpoint of a sync with target"):
+    with pytest.raises(ConfigError, match="belongs to a sync with target"):
         sync(request_of(kafka_newest, topic, tmp_path / "elsewhere", checkpoint=tmp_path / "one"), session=session)
 
 

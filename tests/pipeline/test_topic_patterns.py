@@ -84,7 +84,7 @@ def test_sync_with_a_pattern_copies_topics_that_appear_between_and_during_runs(
     assert facts_in(folder, {}).topics[topics.name("c")].configs == RETENTION
     other = syncing(topics, folder, request.checkpoint_folder)
     other = other._replace(export=other.export._replace(selection=Selection(("t",))))
-    with pytest.raises(ConfigError, match=f"is the checkpoint of a sync with topics /{topics.pattern[:12]}"):
+    with pytest.raises(ConfigError, match=f"belongs to a sync with topics /{topics.pattern[:12]}"):
         plan_sync(other)
 
 

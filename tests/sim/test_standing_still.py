@@ -97,7 +97,7 @@ def test_record_acknowledged_while_the_process_stood_still_is_delivered() -> Non
             selector.after = "poll"
             third = producer.send("t", b"third")  # ends the poll before the response, and is too late then
             assert second.result(60).offset == 1
-            with pytest.raises(DeliveryTimeout, match="waited to be sent"):
+            with pytest.raises(DeliveryTimeout, match="waiting to send the batch"):
                 third.result(60)
         assert selector.after == ""
 

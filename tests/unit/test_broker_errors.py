@@ -34,7 +34,7 @@ def test_an_error_names_what_was_asked_and_what_came_back() -> None:
     assert type(error) is error_class(16)
     assert (error.code, error.name, error.retriable, error.text) == (16, "NOT_COORDINATOR", True, None)
     assert str(error) == (
-        "cannot commit offsets of group g on broker 2: this broker is not the coordinator (NOT_COORDINATOR)"
+        "cannot commit offsets of group g on broker 2: the broker is not the coordinator (NOT_COORDINATOR)"
     )
 
 

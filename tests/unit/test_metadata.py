@@ -325,7 +325,7 @@ def test_a_named_leader_that_moved_house_is_dialled_where_it_is_now() -> None:
 def test_a_host_with_control_characters_is_malformed() -> None:
     response = MetadataResponse(brokers=[MetadataResponseBroker(node_id=1, host="h\nkctl: fake", port=9092)])
     error = malformed_metadata(response)
-    assert str(error) == "Metadata names broker 1 at h\\x0akctl: fake, which is not a host"
+    assert str(error) == "the Metadata response contains the invalid host h\\x0akctl: fake for broker 1"
 
 
 def test_partition_that_appears_twice_is_found_in_linear_time() -> None:
@@ -350,4 +350,4 @@ def test_response_with_more_brokers_than_any_cluster_has_is_a_failure(monkeypatc
     monkeypatch.setattr("kctl.client.metadata.MOST_BROKERS", 3)
     brokers = [MetadataResponseBroker(node_id=number, host="h", port=1) for number in range(4)]
     assert malformed_metadata(MetadataResponse(brokers=brokers[:3])) is None
-    assert "names 4 brokers, more than 3" in str(malformed_metadata(MetadataResponse(brokers=brokers)))
+    assert "contains 4 brokers, more than 3" in str(malformed_metadata(MetadataResponse(brokers=brokers)))

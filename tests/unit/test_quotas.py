@@ -49,5 +49,5 @@ def test_address_goes_before_the_default_of_addresses() -> None:
 
 
 def test_unknown_type_of_entity_is_refused() -> None:
-    with pytest.raises(ValueError, match="'planet' is not one of user, client-id, ip"):
+    with pytest.raises(ValueError, match="invalid entity type 'planet': use one of user, client-id, ip"):
         QuotaEntity.of({"planet": "mars"})

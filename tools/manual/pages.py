@@ -21,14 +21,17 @@ _OF_COMMANDS = "the commands"
 _GENERAL = ("kctl-options(7)", "kctl-exit-codes(7)", "kctl-timeouts(7)", "kctl-formats(7)")
 
 ENVIRONMENT = (
-    ("KCTL_<PROPERTY>", "Any Kafka client property: KCTL_BOOTSTRAP_SERVERS is bootstrap.servers. Options and -X win."),
-    ("KCTL_PROFILE", "The profile to use without --profile."),
-    ("KCTL_COMPLETION_TIMEOUT_MS", "How long Tab may wait for names of a cluster: 300."),
-    ("NO_COLOR", "Any value disables colors."),
+    (
+        "KCTL_<PROPERTY>",
+        "Kafka client property: KCTL_BOOTSTRAP_SERVERS sets bootstrap.servers. Options and -X have precedence.",
+    ),
+    ("KCTL_PROFILE", "Profile to use without --profile."),
+    ("KCTL_COMPLETION_TIMEOUT_MS", "Maximum time for completing names from the cluster, in ms. Default: 300."),
+    ("NO_COLOR", "Disables colors if set to any value."),
 )
 FILES = (
-    ("~/.config/kctl/config.toml", "Your profiles; $XDG_CONFIG_HOME is respected."),
-    (".kctl.toml", "Profiles of a project, in this folder or one above it."),
+    ("~/.config/kctl/config.toml", "Your profiles. If $XDG_CONFIG_HOME is set, it replaces ~/.config."),
+    (".kctl.toml", "Profiles of a project, in the working directory or one of its parents."),
 )
 
 
@@ -128,7 +131,7 @@ def _sentences(option: Option) -> list[str]:
     """Return what is known of an option, without what its help says already."""
     said = [option.help if option.help.endswith((".", ")")) else f"{option.help}."]
     if option.values and not all(word in option.help for word in option.values):
-        said.append(f"One of {', '.join(option.values)}.")
+        said.append(f"Values: {', '.join(option.values)}.")
     has_default = "[default:" in option.help or "(" in option.help
     if option.default and not has_default and option.default not in option.help:
         said.append(f"Default: {option.default}.")
@@ -142,7 +145,7 @@ def _common(page: Page, leaves: list[Command]) -> None:
     if common:
         page.section("Common options")
         page.line(", ".join(_names(option) for option in common))
-        formats = [f" The formats of `--output` are {', '.join(each.values)}." for each in common if _is_output(each)]
+        formats = [f" `--output` supports {', '.join(each.values)}." for each in common if _is_output(each)]
         page.paragraph(f"kctl-options(7) describes these options.{''.join(formats)}")
 
 
@@ -160,11 +163,11 @@ def _common_of(leaves: Iterable[Command]) -> list[Option]:
 
 
 def _common_options(tree: Command) -> Page:
-    page = Page("kctl-options", 7, "The options that commands of kctl have in common", _OF_COMMANDS)
+    page = Page("kctl-options", 7, "Common options of kctl commands", _OF_COMMANDS)
     page.section("Description")
     page.paragraph(
-        "Commands that talk to a cluster have these options. An option has priority over `-X`, then come environment "
-        "variables, the file of `--command-config`, and the profile."
+        "All commands that connect to a cluster have these options. kctl uses the first of these sources: the "
+        "option, `-X`, the environment variable, the file of `--command-config`, or the profile."
     )
     page.section("Options")
     _options(page, [each._replace(values=()) if _is_output(each) else each for each in _common_of(tree.walk())])
@@ -174,7 +177,7 @@ def _common_options(tree: Command) -> Page:
 
 def _exit_status(page: Page) -> None:
     page.section("Exit status")
-    page.paragraph("0 if everything succeeded, otherwise one code for each cause: see kctl-exit-codes(7).")
+    page.paragraph("kctl exits with 0 on success, and with a code for the cause on failure. See kctl-exit-codes(7).")
 
 
 def _see_also(page: Page, names: list[str]) -> None:
@@ -184,11 +187,11 @@ def _see_also(page: Page, names: list[str]) -> None:
 
 
 def _exit_codes() -> Page:
-    page = Page("kctl-exit-codes", 7, "What the exit codes of kctl mean", "kctl/cli/explanations")
+    page = Page("kctl-exit-codes", 7, "Exit codes of kctl", "kctl/cli/explanations")
     page.section("Description")
     page.paragraph(
-        "One code per cause, so that scripts can distinguish them. When several brokers fail differently the code is "
-        "that of the cause that blocked the call, and all causes are listed. `kctl explain CODE` prints the same."
+        "Each cause of failure has its own exit code. If brokers fail for different reasons, kctl lists all. The "
+        "exit code belongs to the error that stopped the call. `kctl explain CODE` prints the same description."
     )
     page.section("Exit codes")
     for code in ExitCode:
@@ -198,34 +201,36 @@ def _exit_codes() -> Page:
             page.bullet(each)
     page.section("Faults")
     page.paragraph(
-        "What goes wrong, and the code that it ends with; `kctl explain fault N` prints causes and remedies."
+        "Each fault is listed with its exit code. `kctl explain fault N` prints the causes and fixes of a fault."
     )
     for fault in FAULTS.values():
-        end = "ends no call" if fault.code is ExitCode.OK else f"exit code {int(fault.code)}"
+        end = "calls continue" if fault.code is ExitCode.OK else f"exit code {int(fault.code)}"
         page.item(bold(f"fault {fault.number}"), f"{fault.title}: {end}.")
     _see_also(page, ["kctl(1)", "kctl-timeouts(7)"])
     return page
 
 
 def _timeouts() -> Page:
-    page = Page("kctl-timeouts", 7, "The timeouts of kctl and of its clients", "kctl/cli/explanations")
+    page = Page("kctl-timeouts", 7, "Timeouts of kctl and its clients", "kctl/cli/explanations")
     page.section("Description")
     page.paragraph(
-        "Every call ends by its deadline. A timeout is never early. A timeout inside a call never outlasts "
-        "it: a request gets what is left of the call, where that is less. Timeouts that contradict each other are "
-        "refused before anything is done. Durations on the command line need a unit: 5s, 500ms, 1m30s."
+        "Each call ends at its deadline, and timeouts never expire early. The timeout of a request never exceeds the "
+        "remaining time of the call. kctl rejects contradictory timeouts at startup. Durations on the command line "
+        "need a unit, such as 5s, 500ms, or 1m30s."
     )
     page.section("Timeouts")
     for limit in LIMITS:
         kind = "every client" if limit.client == "every" else f"the {limit.client}"
         tag = bold(limit.name) + (f" ({bold(limit.flag)})" if limit.flag else "")
-        page.item(tag, limit.covers, f"Of {kind}. Default: {limit.default_text}.")
+        page.item(tag, limit.covers, f"Applies to {kind}. Default: {limit.default_text}.")
     _see_also(page, ["kctl(1)", "kctl-exit-codes(7)"])
     return page
 
 
 def _formats() -> Page:
-    page = Page("kctl-formats", 7, "What kctl consume writes, and kctl produce reads", "docs/formats.md")
+    page = Page(
+        "kctl-formats", 7, "Output formats of kctl consume and input formats of kctl produce", "docs/formats.md"
+    )
     page.section("Description")
     write_markdown(page, (DOCS / "formats.md").read_text(encoding="utf-8"))
     _see_also(page, ["kctl-consume(1)", "kctl-produce(1)"])

@@ -91,7 +91,7 @@ def _usual(kind: str) -> AclOperation:
 def _hint(needed: AclRule, denying: AclRule | None) -> str:
     if denying is not None:
         return f"hint: remove the deny rule with: {one_line(line_of(denying, 'delete'))}"
-    return f"hint: allow it with: {one_line(line_of(needed, 'create'))} (not needed for super users)"
+    return f"hint: unless the principal is a super user, allow access with: {one_line(line_of(needed, 'create'))}"
 
 
 def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -> None:
@@ -103,6 +103,6 @@ def _note_hosts(common: Common, rules: Sequence[AclRule], request: AclRequest) -
     if hosts:
         names = one_line(", ".join(sorted(set(hosts))))
         common.say(
-            f"{common.environment.program}: note: separate rules apply to clients at {names}. Add --host to check "
+            f"{common.environment.program}: note: some rules apply only to clients at {names}. Add --host to check "
             "an address"
         )

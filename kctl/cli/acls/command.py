@@ -41,10 +41,10 @@ def acls() -> None:
 @with_common(*SHAPES)
 @with_options(resources=resource_options, options=rule_options)
 def list_(common: Common, resources: Resources, options: RuleOptions, principals: Principals = None) -> int:
-    """List the rules that match all options, or all rules.
+    """List all ACL rules, or the rules that match all options.
 
-    For a resource, also lists rules with a matching prefix and with '*'. --prefixed lists only rules with exactly
-    this prefix.
+    Resource options also match rules for '*' and for prefixes of the name. With --prefixed, they match only rules
+    for exactly this prefix.
     """
     from kctl.cli.acls.run import list_rules
 
@@ -59,17 +59,18 @@ def create(
     resources: Resources,
     options: RuleOptions,
     producer: Annotated[
-        bool, typer.Option("--producer", help="Select the operations of a producer on topics and transactional IDs.")
+        bool,
+        typer.Option("--producer", help="Select the operations that producers need on topics and transactional IDs."),
     ] = False,
     consumer: Annotated[
-        bool, typer.Option("--consumer", help="Select the operations of a consumer on topics and groups.")
+        bool, typer.Option("--consumer", help="Select the operations that consumers need on topics and groups.")
     ] = False,
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
-    """Create rules for all combinations of principal, operation, resource, and host.
+    """Create an ACL rule for each combination of principal, operation, resource, and host.
 
-    Existing rules are not changed. A deny rule overrides allow rules.
+    Existing rules are not changed. Deny rules override allow rules.
     """
     from kctl.cli.acls.run import create_rules, rules_of_clients
 
@@ -90,10 +91,10 @@ def delete(
     options: RuleOptions,
     principals: Principals = None,
 ) -> int:
-    """Delete the rules that match all options.
+    """Delete the ACL rules that match all options.
 
-    Lists the rules and prompts for confirmation. In scripts, add --execute. A name selects only rules with this name,
-    and with --prefixed only rules with this prefix.
+    Lists the rules and prompts for confirmation. In scripts, add --execute. Resource options
+    match only rules for exactly this name, or with --prefixed for exactly this prefix.
     """
     from kctl.cli.acls.run import delete_rules
 
@@ -115,15 +116,16 @@ def check(
         str | None, typer.Option("--host", metavar="ADDRESS", help="Address of the client [default: any].")
     ] = None,
 ) -> int:
-    """Test whether a principal has a permission, and show the rule.
+    """Test whether a principal has a permission, and show the deciding rule.
 
-    Exits with 3 if access is denied. Without --operation, tests read, or describe for resources that cannot be read.
+    Exits with 3 if access is denied. The operation defaults to read, or to describe if the resource has no read
+    operation.
     """
     from kctl.cli.acls.check import check_access
 
     if not resources.named:
         raise click.UsageError("Missing option --topic, --group, --cluster, or another resource.")
     if resources.prefixed:
-        raise click.UsageError("--prefixed applies to rules. A check needs the full name of a resource.")
+        raise click.UsageError("--prefixed is not supported: the test needs the full name of a resource.")
     chosen: list[AclOperation] = [operation_of(each) for each in operations or ()]
     return check_access(common, principal_of(principal, "'PRINCIPAL'"), resources, chosen, host)

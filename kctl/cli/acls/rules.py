@@ -52,15 +52,13 @@ def resource_options(
         list[str] | None, typer.Option("--transactional-id", metavar="ID", help="Transactional ID. Repeatable.")
     ] = None,
     delegation_tokens: Annotated[
-        list[str] | None, typer.Option("--delegation-token", metavar="ID", help="Delegation token. Repeatable.")
+        list[str] | None, typer.Option("--delegation-token", metavar="ID", help="ID of a delegation token. Repeatable.")
     ] = None,
     users: Annotated[
         list[str] | None,
-        typer.Option(
-            "--user", metavar="NAME", help="User, for ACLs on the delegation tokens of that user. Repeatable."
-        ),
+        typer.Option("--user", metavar="NAME", help="User whose delegation tokens the rules apply to. Repeatable."),
     ] = None,
-    prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat names as prefixes.")] = False,
+    prefixed: Annotated[bool, typer.Option("--prefixed", help="Treat resource names as prefixes.")] = False,
 ) -> Resources:
     named = [
         *_each("topic", topics),
@@ -75,7 +73,7 @@ def resource_options(
             raise click.BadParameter(f"the {kind} name is empty", param_hint=f"'--{kind}'")
         if len(name) > 1 and name.endswith(EVERY) and kind == "topic":
             raise click.BadParameter(
-                f"{name!r} has a '*': use --topic {shlex.quote(name[:-1])} --prefixed to match a prefix",
+                f"topic {name!r} ends with '*': use --topic {shlex.quote(name[:-1])} --prefixed to match a prefix",
                 param_hint="'--topic'",
             )
         if prefixed and name == EVERY:
@@ -125,7 +123,7 @@ def principal_of(text: str, where: str) -> str:
     """Return a principal with its type, such as User:ann for `ann`. Raises: click.BadParameter: the name is empty."""
     found = text if _TYPED.match(text) else f"User:{text}"
     if found == "User:" or text.endswith(":"):
-        raise click.BadParameter(f"{text!r} is not a principal, such as User:ann", param_hint=where)
+        raise click.BadParameter(f"use a principal such as User:ann instead of {text!r}", param_hint=where)
     return found
 
 

@@ -20,7 +20,7 @@ app = Commands()
 def apply(
     common: Common,
     positional: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="YAML file, like --file.", show_default=False)
+        str | None, typer.Argument(metavar="[FILE]", help="YAML file, same as --file.", show_default=False)
     ] = None,
     file: Annotated[str | None, typer.Option("--file", "-f", metavar="FILE", help="YAML file. - reads stdin.")] = None,
     diff: Annotated[
@@ -28,7 +28,7 @@ def apply(
     ] = False,
     export: Annotated[
         bool,
-        typer.Option("--export", help="Print the existing topics and ACLs as a file."),
+        typer.Option("--export", help="Print the existing topics and ACLs in the format of --file."),
     ] = False,
     prune: Annotated[
         bool,
@@ -40,7 +40,7 @@ def apply(
 ) -> int:
     """Create and change topics and ACLs to match a YAML file.
 
-    Shows the changes and validates them on the brokers first. With --prune, kctl also deletes, and prompts for
+    First shows the changes and validates them on the brokers. --prune also deletes resources, after a prompt for
     confirmation. In scripts, add --execute.
     """
     from kctl.cli.admin_client import admin_of  # deferred import: keeps --help fast
@@ -60,9 +60,7 @@ def apply(
             export_topics(common, output, admin)
         return ExitCode.OK
     if file is None:
-        raise click.UsageError(
-            "Missing FILE, the file to apply. Print the existing topics and ACLs as a file with --export."
-        )
+        raise click.UsageError("Missing FILE, the file to apply. To create a file from the cluster, use --export.")
     if diff and (dry_run or execute or yes):
         raise click.UsageError("--diff cannot be combined with --dry-run, --execute, or --yes.")
     from kctl.cli.apply.run import Wish, run_apply

@@ -62,7 +62,7 @@ def read_declaration(path: str, stdin: BufferedIOBase) -> Declaration:
         return _declaration(parse_yaml(data))
     except YamlRefused as e:
         where = name if e.line is None else f"{name}, line {e.line}"
-        raise CommandError(ExitCode.USAGE, f"{where}: {e}", "see the format with: kctl apply --export") from None
+        raise CommandError(ExitCode.USAGE, f"{where}: {e}", "show the file format with: kctl apply --export") from None
 
 
 def name_of(path: str) -> str:
@@ -89,7 +89,7 @@ def _rule(node: Node) -> AclRule:
     fields = _fields(node, "an ACL", ACL_FIELDS)
     for name in ("principal", "operation", "resource_type"):
         if name not in fields:
-            raise YamlRefused(node.line, f"an ACL has no {name}")
+            raise YamlRefused(node.line, f"an ACL has no field {name}")
 
     def text(field: str, default: str) -> str:
         return _text(fields[field], field) if field in fields else default
@@ -109,7 +109,7 @@ def _rule(node: Node) -> AclRule:
         )
     name = text("name", CLUSTER_NAME if resource_type is AclResourceType.CLUSTER else "")
     if not name:
-        raise YamlRefused(node.line, "an ACL has no name of a resource")
+        raise YamlRefused(node.line, "an ACL has no resource name")
     return AclRule(
         resource_type,
         name,
@@ -127,7 +127,9 @@ def _topic(node: Node) -> DeclaredTopic:
         raise YamlRefused(node.line, "a topic has no name")
     name = _text(fields["name"], "name")
     if not is_topic_name(name):
-        raise YamlRefused(fields["name"].line, f"invalid topic name {shown(name)}")
+        raise YamlRefused(
+            fields["name"].line, f"invalid topic name {shown(name)}: use at most 249 letters, digits, '.', '_', or '-'"
+        )
     return DeclaredTopic(
         name,
         _number(fields.get("partitions"), "partitions", MOST_PARTITIONS),
@@ -153,12 +155,12 @@ def _configs(node: Node | None) -> dict[str, str | None]:
 
 def _fields(node: Node, what: str, known: Iterable[str]) -> Mapping[str, Node]:
     if not isinstance(node, Fields):
-        raise YamlRefused(node.line, f"{what} must be a mapping with {', '.join(known)}")
+        raise YamlRefused(node.line, f"{what} must be a mapping with the keys {', '.join(known)}")
     for key, line in node.lines.items():
         if key not in known:
             near = nearest_name(key, list(known))
             hint = f"did you mean {near}?" if near else f"use {', '.join(known)}"
-            raise YamlRefused(line, f"{what} cannot have {shown(key)}: {hint}")
+            raise YamlRefused(line, f"{what} cannot have the field {shown(key)}: {hint}")
     return node.fields
 
 
@@ -192,4 +194,4 @@ def _refuse(node: Node, what: str, wanted: str) -> NoReturn:
     found = "a list" if isinstance(node, Items) else "a mapping" if isinstance(node, Fields) else None
     if isinstance(node, Scalar):
         found = "nothing" if node.is_null else shown(node.text)
-    raise YamlRefused(node.line, f"{what} must be {wanted}, not {found}")
+    raise YamlRefused(node.line, f"field {what} must be {wanted}, not {found}")

@@ -128,7 +128,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
                 return _refuse(common, output, outcome, plan.conflicts)
             if not plan.changes:
                 write_listing(common.environment, output, Listing("changes", COLUMNS, outcome.rows()))
-                common.say(f"{common.environment.program}: nothing to change: {_as_declared(declaration)}")
+                common.say(f"{common.environment.program}: no changes needed: {_as_declared(declaration)}")
                 return ExitCode.OK
             _check(admin, declared, outcome)
             if outcome.errors:
@@ -144,7 +144,7 @@ def run_apply(common: Common, output: Output, wish: Wish) -> int:
     if wish.consent is Consent.DENIED:
         common.say(f"{common.environment.program}: dry run: {what}")
     else:
-        say_dry_run(common, f"{what}, {_deletions(plan.changes)}")
+        say_dry_run(common, f"{what} ({_deletions(plan.changes)})")
     return ExitCode.OK
 
 
@@ -164,7 +164,9 @@ def _plan(admin: Admin, declaration: Declaration, *, prune: bool) -> ApplyPlan:
 def _as_declared(declaration: Declaration) -> str:
     counts = {"topic": declaration.topics, "ACL": declaration.acls}
     parts = [counted(len(given), name) for name, given in counts.items() if given is not None]
-    return f"{' and '.join(parts)} {'is' if parts[0].startswith('1 ') and len(parts) == 1 else 'are'} as declared"
+    names = " and ".join(parts)
+    is_one = parts[0].startswith("1 ") and len(parts) == 1
+    return f"{names} matches the file" if is_one else f"{names} match the file"
 
 
 def _lines(changes: Sequence[ApplyChange]) -> list[str]:
@@ -189,13 +191,13 @@ def _deletions(changes: Sequence[ApplyChange]) -> str:
     parts = [
         *([f"{counted(deleted, 'topic')} deleted with all records"] if deleted else []),
         *([f"{counted(rules, 'ACL')} deleted"] if rules else []),
-        *([f"{unset} {'property' if unset == 1 else 'properties'} unset"] if unset else []),
+        *([f"{counted(unset, 'topic config')} unset"] if unset else []),
     ]
     return " and ".join(parts)
 
 
 def _question(changes: Sequence[ApplyChange]) -> str:
-    return f"Make {counted(len(changes), 'change')}, including {_deletions(changes)}?"
+    return f"Make {counted(len(changes), 'change')} ({_deletions(changes)})?"
 
 
 def _show_difference(common: Common, output: Output, outcome: ApplyOutcome, conflicts: Sequence[str]) -> int:
@@ -283,7 +285,7 @@ def _report(common: Common, output: Output, outcome: ApplyOutcome, wish: Wish) -
     done, unknown, total = outcome.count(DONE), outcome.count(UNKNOWN), len(outcome.changes)
     if done < total:
         maybe = f", {unknown} possibly made" if unknown else ""
-        common.environment.say(f"{common.environment.program}: {done} of {counted(total, 'change')} made{maybe}")
+        common.environment.say(f"{common.environment.program}: {done} of {total} changes made{maybe}")
         common.environment.say(f"hint: apply the remaining changes with: {wish.command}")
     return code
 

@@ -66,7 +66,7 @@ def export_topics(common: Common, output: Output, admin: Admin) -> None:
     try:
         rules = admin.describe_acls()
     except BrokerError as error:  # no authorizer or no permission: apply ignores ACLs if the file has none
-        common.say(f"{common.environment.program}: note: the export has no ACLs: {error}")
+        common.say(f"{common.environment.program}: note: the export does not include ACLs: {error}")
     else:
         document["acls"] = [rule_entry(rule) for rule in rules]
     document = {kind: found for kind, found in document.items() if found} or {

@@ -62,7 +62,7 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as e:
-        raise YamlRefused(data.count(b"\n", 0, e.start) + 1, f"byte {e.start} is not UTF-8") from None
+        raise YamlRefused(data.count(b"\n", 0, e.start) + 1, f"byte {e.start} is not valid UTF-8") from None
 
 
 def parse_yaml(data: bytes) -> Node:
@@ -74,10 +74,14 @@ def parse_yaml(data: bytes) -> Node:
         return _Reader(yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)).document()
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
-        raise YamlRefused(None if mark is None else mark.line + 1, str(e.problem or "not YAML")) from None
+        raise YamlRefused(
+            None if mark is None else mark.line + 1, str(e.problem or "the file is not valid YAML")
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as e:
         at = getattr(e, "position", None)
-        why = "a character that YAML does not allow" if at is not None else "not YAML"
+        why = (
+            "the file contains a character that YAML does not allow" if at is not None else "the file is not valid YAML"
+        )
         raise YamlRefused(None if at is None else text.count("\n", 0, at) + 1, why) from None
 
 
@@ -113,11 +117,11 @@ class _Reader:
             raise YamlRefused(line, f"tags ({event.tag[:_SHOWN_CHARS]}) are not supported")
         self._count += 1
         if self._count > MOST_NODES:
-            raise YamlRefused(line, f"more than {MOST_NODES} values")
+            raise YamlRefused(line, f"the file has more than {MOST_NODES} values")
         if kind is yaml.ScalarEvent:
             return Scalar(event.value, line, is_plain=event.implicit[0])
         if depth == DEEPEST:
-            raise YamlRefused(line, "nested too deeply")
+            raise YamlRefused(line, "the file is nested too deeply")
         return self._fields(line, depth + 1) if kind is yaml.MappingStartEvent else self._items(line, depth + 1)
 
     def _items(self, line: int, depth: int) -> Items:
@@ -133,7 +137,9 @@ class _Reader:
             if not isinstance(key, Scalar):
                 raise YamlRefused(key.line, "a key must be a string, not a list or mapping")
             if key.text in made.fields:
-                raise YamlRefused(key.line, f"{shown(key.text)} appears twice, first in line {made.lines[key.text]}")
+                raise YamlRefused(
+                    key.line, f"key {shown(key.text)} appears twice, first in line {made.lines[key.text]}"
+                )
             made.lines[key.text] = key.line
             made.fields[key.text] = self._node(self._next(), depth)
         return made

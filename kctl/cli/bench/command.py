@@ -90,7 +90,7 @@ def bench() -> None:
 @with_common(*SHAPES)
 @with_options(load=load_options, sending=sending_options)
 def produce(common: Common, load: Load, sending: Sending, records: Records = 100_000) -> int:
-    """Measure sending. The latency is from send() to the acknowledgment."""
+    """Measure how fast records are sent. The latency is the time from send() to the acknowledgment."""
     return _run(common, "produce", records, load, sending)
 
 
@@ -100,7 +100,8 @@ def produce(common: Common, load: Load, sending: Sending, records: Records = 100
 def consume(common: Common, load: Load, records: Records = 100_000) -> int:
     """Measure how fast records are read. The latency is the time of polls that return records.
 
-    Without --topic, kctl sends the records first. Ends early if a topic has fewer records.
+    Without --topic, kctl sends the records first. If the topic has fewer records, the measurement
+    ends early.
     """
     return _run(common, "consume", records, load, Sending(None, None))
 
@@ -141,6 +142,6 @@ def _size(text: str, least_bytes: int) -> int:
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint="'--record-size'") from None
     if not least_bytes <= size_bytes <= MOST_RECORD_BYTES:
-        problem = f"{text!r}: use {least_bytes} B to {MOST_RECORD_BYTES} B"
+        problem = f"use a size of {least_bytes} B to {MOST_RECORD_BYTES} B instead of {text!r}"
         raise click.BadParameter(problem, param_hint="'--record-size'")
     return size_bytes

@@ -65,9 +65,9 @@ class BenchRequest(NamedTuple):
 
 PERCENTS = (50, 95, 99, 99.9)
 MEANINGS = {
-    Kind.PRODUCE: "from send() to the acknowledgment",
-    Kind.CONSUME: "of polls that returned records",
-    Kind.END_TO_END: "from send() to the consumer",
+    Kind.PRODUCE: "time from send() to the acknowledgment",
+    Kind.CONSUME: "time of polls that returned records",
+    Kind.END_TO_END: "time from send() to the consumer",
 }
 
 
@@ -209,7 +209,7 @@ def _delete(common: Common, admin: Admin, name: str) -> None:
     except KafkaError as e:
         error = e
     if error is not None and getattr(error, "name", "") != "UNKNOWN_TOPIC_OR_PARTITION":
-        common.environment.say(f"kctl bench: topic {name} was not deleted: {explain(error).message}")
+        common.environment.say(f"kctl bench: cannot delete temporary topic {name}: {explain(error).message}")
 
 
 class _Bench:
@@ -424,7 +424,7 @@ class _Bench:
     def _timed_out(self) -> CommandError:
         return CommandError(
             ExitCode.API_TIMEOUT,
-            f"timed out after {duration_text(self._timer.timeout_ms)} (--api-timeout) after {self._records} of "
+            f"timed out after {duration_text(self._timer.timeout_ms)} (--api-timeout): measured {self._records} of "
             f"{self._request.records} records",
             "raise --api-timeout, which limits the whole measurement",
             () if self._first_error is None else (explain(self._undelivered(self._first_error)).message,),

@@ -23,32 +23,33 @@ app = Commands(no_args_is_help=True)
 def completion() -> None:
     """Set up completion for bash, zsh, fish, or PowerShell.
 
-    Topics and groups are completed from the cluster, within 300ms (KCTL_COMPLETION_TIMEOUT_MS). If the cluster does not
-    respond, kctl offers the names of the last response, up to a day old.
+    Completion queries the cluster for topics and groups, for at most 300ms (KCTL_COMPLETION_TIMEOUT_MS). If the cluster
+    does not respond, kctl offers names that are up to a day old.
     """
 
 
 @app.command()
 def bash(ctx: typer.Context) -> int:
-    """Print the bash completion script: source <(kctl completion bash)."""
+    """Print the completion script for bash. Load it with: source <(kctl completion bash)."""
     return _print(ctx, Shell.BASH)
 
 
 @app.command()
 def zsh(ctx: typer.Context) -> int:
-    """Print the zsh completion script: save it as _kctl in a directory of $fpath."""
+    """Print the completion script for zsh. Save it as _kctl in a directory of $fpath."""
     return _print(ctx, Shell.ZSH)
 
 
 @app.command()
 def fish(ctx: typer.Context) -> int:
-    """Print the fish completion script: kctl completion fish | source."""
+    """Print the completion script for fish. Load it with: kctl completion fish | source."""
     return _print(ctx, Shell.FISH)
 
 
 @app.command()
 def powershell(ctx: typer.Context) -> int:
-    """Print the PowerShell completion script: kctl completion powershell | Out-String | Invoke-Expression."""
+    """Print the completion script for PowerShell. Load it with: kctl completion powershell | Out-String |
+    Invoke-Expression."""
     return _print(ctx, Shell.POWERSHELL)
 
 
@@ -56,7 +57,8 @@ def powershell(ctx: typer.Context) -> int:
 def install(
     ctx: typer.Context,
     shell: Annotated[
-        Shell | None, typer.Argument(metavar="[SHELL]", help="bash, zsh, fish, or powershell [default: from $SHELL].")
+        Shell | None,
+        typer.Argument(metavar="[SHELL]", help="Shell: bash, zsh, fish, or powershell [default: from $SHELL]."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that kctl did not write.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors on stderr.")] = False,
@@ -64,7 +66,7 @@ def install(
 ) -> int:
     """Install the completion script for your shell.
 
-    Start-up files are not changed. If a start-up file needs a line, kctl prints the line.
+    kctl does not change start-up files. If a start-up file needs a line, kctl prints the line.
     """
     from kctl.cli.completion.install import write_script
 
@@ -79,9 +81,9 @@ def install(
         raise CommandError(ExitCode.USAGE, "cannot install completion: $HOME is not set", hint)
     write_script(place.path, _script(chosen), MARK, force=force)
     if not quiet:
-        environment.say(f"kctl completion: wrote {place.path}; new sessions of {chosen.value} use it")
+        environment.say(f"kctl completion: wrote {place.path}. New sessions of {chosen.value} use it")
         if place.line:
-            environment.say(f"hint: unless it is already there, add to {place.file}: {place.line}")
+            environment.say(f"hint: if it is missing, add this line to {place.file}: {place.line}")
     return ExitCode.OK
 
 

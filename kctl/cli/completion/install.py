@@ -22,7 +22,7 @@ def write_script(path: Path, text: str, mark: str, *, force: bool = False) -> No
     try:
         if not force and not _is_ours(path, mark):
             raise CommandError(
-                ExitCode.USAGE, f"{path} already exists, and kctl did not write it", "replace it with --force"
+                ExitCode.USAGE, f"{path} already exists, and kctl did not write it", "add --force to replace the file"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, text)

@@ -26,8 +26,8 @@ class Offer(NamedTuple):
 
 
 NAMES_NOTE = """\
-# Commands, options and their words are known here. Names of topics, groups and profiles come from
-# `kctl __complete`, which ends within 300 ms (KCTL_COMPLETION_TIMEOUT_MS).
+# This script contains commands, options, and their values. Names of topics, groups, and profiles come from
+# `kctl __complete`, which exits within 300ms (KCTL_COMPLETION_TIMEOUT_MS).
 """
 """Comment about names in the scripts."""
 NOTHING = Offer()

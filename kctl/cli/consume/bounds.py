@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.consumer import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, Consumer, OffsetLookup, WaitKind, WaitReason
 from kctl.grammar.offsets import START, Absolute, Anchor, AtTime, Position, Range, Relative
 
-ASKED = WaitReason(WaitKind.NOT_STARTED, "the look-up of its offset has just begun")
+ASKED = WaitReason(WaitKind.NOT_STARTED, "the offset lookup has just started")
 Offsets = dict[TopicPartition, int]
 
 
@@ -146,12 +146,12 @@ class BoundsLookup:
         if position == START:
             return first
         if _counts_from(position, Anchor.STORED) and tp not in self._stored:
-            self._note(f"group has no committed offset for {tp}: starting at {first}")
+            self._note(f"the group has no committed offset for {tp}: starting at offset {first}")
         wanted, end = self._offset(tp, position), self._end(tp)
         start = min(max(first, wanted), end)
         if start != wanted and (isinstance(position, Absolute) or _counts_from(position, Anchor.STORED)):
-            has = f"the first is {first}, and the last is {end - 1}" if first < end else "the partition is empty"
-            self._note(f"{tp} has no offset {wanted} ({has}): starting at {start}")
+            has = f"first offset {first}, last offset {end - 1}" if first < end else "the partition is empty"
+            self._note(f"{tp} has no offset {wanted} ({has}): starting at offset {start}")
         return start
 
 

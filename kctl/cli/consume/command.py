@@ -70,7 +70,7 @@ def consume(
     tail: Annotated[
         int | None,
         typer.Option(
-            "--tail", min=0, max=MOST_TAIL, metavar="N", help="Print the newest N records in total, then exit."
+            "--tail", min=0, max=MOST_TAIL, metavar="N", help="Print the newest N records of all partitions, then exit."
         ),
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="With --tail, continue with new records.")] = False,

@@ -127,7 +127,7 @@ class GroupReading(Reading, RebalanceListener):
             return error
         hint = "give each process its own group.instance.id"
         if error.code == ErrorCode.UNRELEASED_INSTANCE_ID:
-            hint += ". A member that was killed keeps it until the session timeout of the group"
+            hint += ". Killed members keep their ID until the session timeout of the group"
         return CommandError(ExitCode.AUTHENTICATION, f"another process uses group.instance.id={instance_id}", hint)
 
     # --- what the group decides -------------------------------------------------------------------------------------
@@ -238,8 +238,8 @@ class GroupReading(Reading, RebalanceListener):
                 ExitCode.UNAVAILABLE,
                 f"left the group: {away_ms / 1000:g}s between polls exceeds max.poll.interval.ms "
                 f"({limit_ms / 1000:g}s)",
-                "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes: the reader of the output "
-                "was too slow. Uncommitted records are read again",
+                "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because the reader of "
+                "stdout is too slow. The next run reads uncommitted records again",
             )
 
     def _forget(self, topic_partitions: Sequence[TopicPartition]) -> None:
@@ -332,8 +332,8 @@ class GroupReading(Reading, RebalanceListener):
         """Note that records may be unread in the pipe although their offsets are committed."""
         if self.written and (self._latest_commits or self._uncommitted):
             self.note(
-                "the reader of stdout exited, and may not have read the last records. Their offsets are committed "
-                "(-n N commits exactly N)"
+                "the reader of stdout exited, and may not have read the last committed records. To commit exactly N "
+                "records, use -n N"
             )
 
     def _reached_end(self, tp: TopicPartition) -> None:

@@ -192,7 +192,7 @@ class Reading:
         """Report the number of skipped records and batches, with the first error."""
         if self._skipped:
             number = counted(self._skipped, "bad record or batch", "bad records and batches")
-            self.note(f"{number} skipped (--on-bad-record). The first: {self._first_skipped}")
+            self.note(f"{number} skipped (--on-bad-record). First error: {self._first_skipped}")
 
     def _flush(self) -> None:
         self._writer.flush()
@@ -225,7 +225,7 @@ class Reading:
             self._targets.cut.add(tp)
         policy = self._config.auto_offset_reset
         by = "" if policy == "none" else f" (auto.offset.reset={policy})"
-        how = f"continuing at {offset}{by}, {_gone(lost, offset)}"
+        how = f"continuing at offset {offset}{by}, {_gone(lost, offset)}"
         self._report.say(f"kctl consume: offset {lost} of {tp} no longer exists: {how}")
         self._moved(tp, offset)
 
@@ -334,10 +334,9 @@ class Reading:
         """Report the partitions without an end, if some of the `of` partitions have one."""
         if 0 < len(endless) < of:
             followed = listed(endless, MOST_NAMES)
-            them = "it" if len(endless) == 1 else "them"
             self.note(
-                f"-o sets no end for {followed}: kctl reads new records until Ctrl-C. To exclude {them}, use -p. To "
-                "stop at the end, use -e"
+                f"-o does not set an end for {followed}, so kctl reads new records until Ctrl-C. To exclude "
+                "partitions, use -p. To stop at the end, use -e"
             )
 
     def report_interrupt(self) -> None:
@@ -356,16 +355,16 @@ class Reading:
         open_at = self._targets.open_at
         for tp, offset in open_at.items():
             self.note(
-                f"{tp}: stopped at offset {offset}, where an open transaction begins. To read on, use "
+                f"{tp}: stopped at offset {offset}, where an open transaction begins. To continue, use "
                 "--isolation-level read_uncommitted"
             )
         if self.written or self._skipped or open_at or not self._limits.records:  # none were wanted
             return
         if self._writer.filtered:
-            why = f"{self._writer.filtered} read, but none matched --grep or --jq"
+            why = f"{counted(self._writer.filtered, 'record')} read, but none matched --grep or --jq"
         else:
             why = "all partitions are empty" if self._targets.are_all_empty else "no records after the start offset"
-        self.note(f"0 records: {why}")
+        self.note(f"no records printed: {why}")
 
 
 def _gone(lost: int, offset: int) -> str:

@@ -200,17 +200,17 @@ def _check_group(request: ReadRequest) -> None:
         how = "-X group.id=NAME -o stored-10"
         raise click.UsageError(
             "-o stored cannot be combined with --group, which starts at the committed offsets. "
-            f"To read from there without joining, use {how}."
+            f"To read from the committed offsets without joining the group, use {how}."
         )
 
 
 def _check_config(config: ConsumerConfig, request: ReadRequest) -> None:
     if config.enable_auto_commit:
         raise click.UsageError(
-            "enable.auto.commit=true cannot be combined with consume, which commits offsets after printing the records."
+            "enable.auto.commit=true is not supported: kctl consume commits offsets after printing the records."
         )
     if config.group_id is None and any(_is_stored(spec.start) or _is_stored(spec.end) for spec in request.specs):
-        raise click.UsageError("-o stored needs the group whose committed offsets kctl reads: -X group.id=NAME.")
+        raise click.UsageError("-o stored needs a group with committed offsets: add -X group.id=NAME.")
 
 
 def _is_stored(position: Position | None) -> bool:
@@ -235,11 +235,11 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
         failure = Failure(ExitCode.CLOSE_TIMEOUT, _stopped(common, config, closed, commit_error))
     elif closed.committed is False:
         failure = (
-            Failure(ExitCode.UNEXPECTED, "kctl had no time to commit them")
+            Failure(ExitCode.UNEXPECTED, "no time was left for the commit")
             if commit_error is None
             else explain(commit_error)
         )
-        failure = failure._replace(message=f"the last offsets were not committed: {failure.message}")
+        failure = failure._replace(message=f"cannot commit the last offsets: {failure.message}")
     else:
         return ExitCode.OK
     common.environment.say_failure(failure, is_error=False)

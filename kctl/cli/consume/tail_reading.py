@@ -78,7 +78,7 @@ class TailReading(Reading):
         self._write_newest()
         words = waiting_words(self._missing, now_ms=self._clock.now_ms() + FRESH_MS)
         if self._missing:
-            self.note(f"the records of some partitions are missing: {words.text}")
+            self.note(f"records of some partitions are missing: {words.text}")
         if self._follows:
             self._follow_on()
         elif self._missing:

@@ -70,7 +70,7 @@ def waiting_words(
     if at_end:
         parts.append(f"at the end of {_count(at_end, len(partitions))}")
     if filtered:
-        parts.append("no record so far matches --grep or --jq")
+        parts.append("no records matched --grep or --jq")
     text = "; ".join(parts)
     faults = {tp: reason for tp, reason in lasting.items() if reason.kind not in RESTING}
     if not faults:

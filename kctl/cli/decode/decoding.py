@@ -85,7 +85,7 @@ class DecodedOutput(RecordOutput):
 
 def undecoded_notes(sides: Sides) -> list[str]:
     return [
-        f"{counted(side.failed, name)} could not be decoded and {'was' if side.failed == 1 else 'were'} printed raw"
+        f"{counted(side.failed, name)} printed raw because decoding failed"
         for name, side in ((KEY, sides.key), (VALUE, sides.value))
         if side is not None and side.failed
     ]

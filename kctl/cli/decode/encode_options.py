@@ -48,9 +48,9 @@ def encode_options(
         typer.Option(
             "--encode",
             metavar="SCHEMA",
-            help="Encode JSON input with a registry schema: SUBJECT[@VERSION], id:N, topic (TOPIC-value), "
-            "record:NAME, topic-record:NAME, or auto (schema in each jsonl record). Without a registry: "
-            "avro, protobuf, json, msgpack. key= or value= encodes one of them. Repeatable.",
+            help="Registry schema for JSON input: SUBJECT[@VERSION], id:N, topic (TOPIC-value), record:NAME, "
+            "topic-record:NAME, or auto (schema in each jsonl record). Formats without a registry: avro, protobuf, "
+            "json, and msgpack. The prefix key= or value= limits encoding to keys or values. Repeatable.",
         ),
     ] = None,
     avsc: Annotated[
@@ -61,7 +61,7 @@ def encode_options(
         typer.Option(
             "--protoset",
             metavar="FILE",
-            help="Protobuf FileDescriptorSet for --encode protobuf, or for a schema that the registry stores as text.",
+            help="Protobuf FileDescriptorSet for --encode protobuf, or for schemas that the registry stores as text.",
         ),
     ] = None,
     message: Annotated[
@@ -72,7 +72,7 @@ def encode_options(
     ] = None,
     register: Annotated[
         bool,
-        typer.Option("--register", help="Register the schema of --avsc or --json-schema first."),
+        typer.Option("--register", help="Register the schema of --avsc or --json-schema before encoding."),
     ] = False,
 ) -> EncodeRequest:
     found: dict[str, str] = parse_sides(encode or (), "'--encode'", _problem)
@@ -91,7 +91,7 @@ def encode_options(
 def _check_registration(request: EncodeRequest) -> None:
     files = [each for each in (request.local.avsc, request.json_schema) if each is not None]
     if len(files) != 1 or request.local.protoset is not None:
-        raise click.UsageError("--register needs the schema to register: --avsc or --json-schema.")
+        raise click.UsageError("--register needs a schema file: use --avsc or --json-schema.")
     targets = [each for each in (request.key, request.value) if each is not None]
     if len(targets) != 1 or targets[0] in ("auto", *LOCAL) or "@" in targets[0] or targets[0].startswith("id:"):
         raise click.UsageError("--register needs one --encode with a subject, such as --encode value=topic.")

@@ -73,7 +73,7 @@ def open_encoding(common: Common, request: EncodeRequest) -> Encoding:
             codec = local_codec(Form(given), request.local)
             if codec is None:
                 option = "--avsc FILE" if given == "avro" else "--protoset FILE --protobuf-message NAME"
-                raise ConfigError(f"--encode {given} needs {option}, or a subject for a schema of the registry")
+                raise ConfigError(f"--encode {given} needs {option}. For a registry schema, use --encode SUBJECT")
             return LocalEncoder(codec).encode
         assert access is not None
         target, new = parse_target(given, name), _new_schema(request)

@@ -25,8 +25,8 @@ WORD = "__jq"
 _KCTL = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-P", "-m", "kctl"]
 """Command line of this kctl. -P prevents imports from the working directory."""
 _ENDS = {
-    ALARM: f"the program did not finish within {LIMIT_MS // 1000}s",
-    signal.SIGABRT: f"the program needs more than {MOST_BYTES >> 20} MiB of memory",
+    ALARM: f"the jq program did not finish within {LIMIT_MS // 1000}s",
+    signal.SIGABRT: f"the jq program needs more than {MOST_BYTES >> 20} MiB of memory",
 }
 
 

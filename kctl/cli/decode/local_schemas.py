@@ -74,7 +74,7 @@ def schema_text(path: str, option: str, stdin: BufferedIOBase | None = None) -> 
     try:
         return _read(path, option, stdin).decode()
     except UnicodeDecodeError:
-        raise ConfigError(f"{option} {path}: not UTF-8") from None
+        raise ConfigError(f"cannot read {option} {path}: the file is not UTF-8") from None
 
 
 def _read(path: str, option: str, stdin: BufferedIOBase | None = None) -> bytes:
@@ -82,7 +82,7 @@ def _read(path: str, option: str, stdin: BufferedIOBase | None = None) -> bytes:
         most = MOST_SCHEMA_CHARS + 1
         content = read_input(path, most)[0] if stdin is None else stdin.read(most)
     except OSError as e:
-        raise ConfigError(f"{option} {path}: {e.strerror}") from None
+        raise ConfigError(f"cannot read {option} {path}: {e.strerror}") from None
     if len(content) > MOST_SCHEMA_CHARS:
-        raise ConfigError(f"{option} {path}: larger than {MOST_SCHEMA_CHARS} bytes")
+        raise ConfigError(f"cannot read {option} {path}: the file is larger than {MOST_SCHEMA_CHARS} bytes")
     return content

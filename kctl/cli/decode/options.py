@@ -57,14 +57,16 @@ def decode_options(
             "--decode",
             callback=_checked,
             metavar="FORMAT",
-            help="Decode keys and values: auto (schema ID in the data), avro, protobuf, json-schema, json, or "
-            "msgpack. key=FORMAT or value=FORMAT decodes one of them. The registry is -X "
+            help="Format of keys and values: auto (schema ID in the data), avro, protobuf, json-schema, json, or "
+            "msgpack. The prefix key= or value= limits decoding to keys or values. Set the registry with -X "
             "schema.registry.url=URL. Repeatable.",
         ),
     ] = None,
     avsc: Annotated[
         str | None,
-        typer.Option("--avsc", metavar="FILE", help="Avro schema for data without a schema ID, and reader schema."),
+        typer.Option(
+            "--avsc", metavar="FILE", help="Avro schema for data without a schema ID, and reader schema for other data."
+        ),
     ] = None,
     protoset: Annotated[
         str | None,
@@ -125,4 +127,4 @@ def check_local(local: LocalSchemas, forms: set[str], option: str) -> None:
     for form, name in LOCAL_FORMS.items():
         given = local.avsc if form == "avro" else local.protoset
         if given is not None and form not in forms:
-            raise click.UsageError(f"{name} needs {option} {form}.")
+            raise click.UsageError(f"{name} can only be used with {option} {form}.")

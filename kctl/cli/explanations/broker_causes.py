@@ -23,8 +23,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ),
     ),
     "UNKNOWN_TOPIC_OR_PARTITION": BrokerCause(
-        "The name is misspelled, the topic is on another cluster, or it was just created or deleted. Or this "
-        "principal may not describe it, or auto.create.topics.enable=false.",
+        "The topic name is misspelled, the topic is on another cluster, or it was just created or deleted. Other "
+        "causes are auto.create.topics.enable=false, and a principal without permission to describe the topic.",
         (
             "List the topics that this principal may see with: kctl topics list",
             ("Create the topic with: kctl topics create"),
@@ -38,8 +38,8 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ),
     ),
     "NOT_LEADER_OR_FOLLOWER": BrokerCause(
-        "Another broker has become leader, and the metadata of the client is outdated. The client refreshes it "
-        "automatically. If the error persists, brokers disagree about the leader.",
+        "The partition has a new leader, and the metadata of the client is outdated. The client refreshes its "
+        "metadata automatically. If the error persists, brokers disagree about the leader.",
         ("Compare the metadata of the brokers with: kctl probe",),
     ),
     "REQUEST_TIMED_OUT": BrokerCause(
@@ -49,53 +49,52 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
     "MESSAGE_TOO_LARGE": BrokerCause(
         "A batch is larger than max.message.bytes of the topic, or message.max.bytes of the broker.",
         (
-            "Raise the limit with: kctl configs set topic NAME max.message.bytes=BYTES. Or lower -X batch.size.",
-            "Compress batches with -X compression.type=zstd.",
+            "Raise the limit with: kctl configs set topic NAME max.message.bytes=BYTES",
+            "Otherwise, lower -X batch.size, or compress batches with -X compression.type=zstd.",
         ),
     ),
     "COORDINATOR_LOAD_IN_PROGRESS": BrokerCause(
         "The coordinator has just started, and is still loading groups or transactions from its log.",
-        ("Wait: the broker finishes loading automatically. Large logs take minutes.",),
+        ("Wait until the coordinator has finished loading. Large logs can need several minutes.",),
     ),
     "COORDINATOR_NOT_AVAILABLE": BrokerCause(
-        "The __consumer_offsets or __transaction_state partition of the group or producer has no leader. Or a new "
-        "cluster has fewer brokers than offsets.topic.replication.factor, so the topic cannot be created.",
+        "The partition of __consumer_offsets (groups) or __transaction_state (transactions) has no leader. On a new "
+        "cluster, the topic cannot be created if offsets.topic.replication.factor exceeds the number of brokers.",
         (
             "List the replicas with: kctl topics describe __consumer_offsets",
             "On a small cluster, set offsets.topic.replication.factor to the number of brokers.",
         ),
     ),
     "NOT_COORDINATOR": BrokerCause(
-        "The group has moved to another broker. The client looks up the new coordinator automatically.",
+        "The group has a new coordinator, which the client looks up automatically.",
         ("If the error persists, run kctl probe --group GROUP to compare the responses of all brokers.",),
     ),
     "INVALID_TOPIC_EXCEPTION": BrokerCause(
-        "The name is empty, longer than 249 characters, '.', '..', or an internal topic. Or it contains "
-        "characters other than a-z A-Z 0-9 . _ -",
-        ("Use up to 249 of a-z, A-Z, 0-9, '.', '_' and '-'. Internal topics are read-only.",),
+        "The topic name is empty, '.', '..', or longer than 249 characters, it contains invalid characters, or the "
+        "topic is internal.",
+        ("Use a name of up to 249 characters from a-z, A-Z, 0-9, '.', '_', and '-'. Internal topics are read-only.",),
     ),
     "NOT_ENOUGH_REPLICAS": BrokerCause(
-        "acks=all needs min.insync.replicas replicas in sync, but fewer are in sync: brokers are down or lag.",
+        "Fewer replicas are in sync than acks=all requires (min.insync.replicas), because brokers are down or lag.",
         (
             "List the in-sync replicas with: kctl topics describe TOPIC",
             "Restart brokers before you lower min.insync.replicas.",
         ),
     ),
     "NOT_ENOUGH_REPLICAS_AFTER_APPEND": BrokerCause(
-        "The leader wrote the records, but too few replicas copied them. The client sends the records again.",
+        "The leader wrote the records, but too few in-sync replicas copied them. The client sends the records again.",
         ("List the in-sync replicas with: kctl topics describe TOPIC",),
     ),
     "ILLEGAL_GENERATION": BrokerCause(
-        "The group removed this member, because it was away for longer than session.timeout.ms or "
-        "max.poll.interval.ms.",
+        "The group removed this member, because the member exceeded session.timeout.ms or max.poll.interval.ms.",
         ("Process fewer records in each poll (max.poll.records), or raise max.poll.interval.ms.",),
     ),
     "UNKNOWN_MEMBER_ID": BrokerCause(
         "The coordinator does not know this member: its session timed out, or the group was deleted or moved.",
-        ("A consumer joins again automatically. Its earlier commits are rejected.",),
+        ("No action needed: the consumer rejoins the group. Commits with its old member id are rejected.",),
     ),
     "REBALANCE_IN_PROGRESS": BrokerCause(
-        "Members join or leave, and the partitions are reassigned. No action is needed.",
+        "Members are joining or leaving the group, and its partitions are being reassigned. No action is needed.",
         ("If the error persists, run kctl groups members GROUP to find members that keep joining.",),
     ),
     "TOPIC_AUTHORIZATION_FAILED": BrokerCause(
@@ -116,12 +115,16 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Set sasl.mechanism to one of the mechanisms in the message.",),
     ),
     "ILLEGAL_SASL_STATE": BrokerCause(
-        "The client sent credentials to a listener that does not expect them, or in the wrong order.",
-        ("Set security.protocol to the protocol of the listener. kctl probe shows the protocol.",),
+        "The client sent credentials to a listener that does not expect them, or sent SASL requests in the wrong "
+        "order.",
+        ("Set security.protocol to the protocol of the listener. Find the protocol with: kctl probe",),
     ),
     "SASL_AUTHENTICATION_FAILED": BrokerCause(
         "The user name or password is wrong, the token has expired, or the user exists only for another mechanism.",
-        ("Check the credentials and sasl.mechanism.", "If you use tokens, compare the clocks of both machines."),
+        (
+            "Check the credentials and sasl.mechanism.",
+            ("If you use tokens, compare the clocks of this machine and the broker."),
+        ),
     ),
     "UNSUPPORTED_VERSION": BrokerCause(
         "The broker is too old or too new for this request.",
@@ -139,11 +142,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Lower --replication-factor to the number of brokers: kctl cluster describe",),
     ),
     "NOT_CONTROLLER": BrokerCause(
-        "Another broker has become the controller. The client looks up the controller automatically.",
+        "The cluster has a new controller, which the client looks up automatically.",
         ("If the error persists, run kctl probe to find the controller.",),
     ),
     "POLICY_VIOLATION": BrokerCause(
-        "A policy of the cluster for topics or configs rejects the request.",
+        "The request violates a topic or config policy of the cluster.",
         ("Contact the operators of the cluster about the policy in the message.",),
     ),
     "OUT_OF_ORDER_SEQUENCE_NUMBER": BrokerCause(
@@ -151,11 +154,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Send the undelivered records again: kctl lists them at the end.",),
     ),
     "PRODUCER_FENCED": BrokerCause(
-        "A newer producer uses this transactional.id.",
+        "A newer producer uses the same transactional.id.",
         ("Give each process its own transactional.id.",),
     ),
     "INVALID_PRODUCER_EPOCH": BrokerCause(
-        "The coordinator aborted the transaction (transaction.timeout.ms), or a newer producer uses its "
+        "The coordinator aborted the transaction after transaction.timeout.ms, or a newer producer uses the same "
         "transactional.id.",
         ("Raise -X transaction.timeout.ms, or give each process its own transactional.id.",),
     ),
@@ -164,11 +167,11 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ("Check the disks and the log of the broker.",),
     ),
     "OFFSET_NOT_AVAILABLE": BrokerCause(
-        "A new leader does not know the high watermark yet. The client retries.",
+        "The new leader does not know the high watermark of the partition yet. The client retries automatically.",
         ("Wait, or run the command again with a longer --api-timeout.",),
     ),
     "FENCED_INSTANCE_ID": BrokerCause(
-        "A newer member uses this group.instance.id.",
+        "A newer member uses the same group.instance.id.",
         ("Give each process its own group.instance.id.",),
     ),
     "NON_EMPTY_GROUP": BrokerCause(
@@ -184,15 +187,15 @@ BROKER_CAUSES: dict[str, BrokerCause] = {
         ),
     ),
     "GROUP_MAX_SIZE_REACHED": BrokerCause(
-        "The group has as many members as group.max.size of the brokers allows.",
-        ("Run fewer consumers, or raise group.max.size.",),
+        "The group has reached the maximum number of members (group.max.size of the brokers).",
+        ("Run fewer consumers in the group, or raise group.max.size of the brokers.",),
     ),
     "THROTTLING_QUOTA_EXCEEDED": BrokerCause(
-        "The quota for creating and deleting topics is used up for now.",
-        ("Wait for the time in the response, and retry.", "Create fewer topics in a call."),
+        "The client exceeded the quota for creating and deleting topics.",
+        ("Wait for the throttle time in the response, then retry.", "Create fewer topics in each call."),
     ),
     "INCONSISTENT_CLUSTER_ID": BrokerCause(
-        "The bootstrap addresses belong to two clusters.",
-        ("Show the cluster of each address with: kctl probe",),
+        "The bootstrap servers belong to different clusters.",
+        ("Show the cluster of each bootstrap server with: kctl probe",),
     ),
 }

@@ -14,8 +14,7 @@ CALL_FAULTS = (
         ExitCode.API_TIMEOUT,
         "timed out after ... (--api-timeout...) while ...",
         "",
-        "The message shows a time breakdown. If a single cause blocked the call, kctl exits with the code of this "
-        "cause.",
+        "The message shows a time breakdown. If one error blocked the call, kctl exits with the code of that error.",
         _CALLS,
     ),
     Fault(
@@ -24,7 +23,7 @@ CALL_FAULTS = (
         ExitCode.UNAVAILABLE,
         "(COORDINATOR_NOT_AVAILABLE)",
         "list the replicas with: kctl topics describe __consumer_offsets. On a small cluster, set ...",
-        "The __consumer_offsets partition of the group has no leader, or too few replicas in sync. The client "
+        "The __consumer_offsets partition of the group has no leader, or too few in-sync replicas. The client "
         "retries until its timeout. kctl probe --group shows the partition.",
         "tests/faultlab/test_kafka.py",
     ),
@@ -34,8 +33,8 @@ CALL_FAULTS = (
         ExitCode.UNAVAILABLE,
         "(LEADER_NOT_AVAILABLE)",
         "list the offline replicas with: kctl topics describe TOPIC. Start one of the brokers ...",
-        "All in-sync replicas are down. The partition gets a leader when one of these replicas returns. An "
-        "unclean leader election would lose records.",
+        "All in-sync replicas are down. The partition gets a leader when one of these replicas returns. An unclean "
+        "leader election loses records.",
         _CALLS,
     ),
     Fault(
@@ -44,7 +43,8 @@ CALL_FAULTS = (
         ExitCode.UNKNOWN_RESOURCE,
         "(UNKNOWN_TOPIC_OR_PARTITION)",
         "list the topics that this principal may see with: kctl topics list. Create the topic with: kctl topics create",
-        "The name is misspelled, the topic is on another cluster, or auto.create.topics.enable=false.",
+        "The name is misspelled, the topic is on another cluster, or brokers do not create topics automatically "
+        "(auto.create.topics.enable=false).",
         _CALLS,
     ),
     Fault(
@@ -83,17 +83,18 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "timed out after ... (--delivery-timeout...) while ...",
         "",
-        "delivery.timeout.ms counts from send() to the acknowledgment, including retries. The message "
-        "shows the last cause: no leader, no response, no connection.",
+        "delivery.timeout.ms limits the time from send() to the acknowledgment, including retries. The message shows "
+        "the last cause, such as a missing leader or a lost connection.",
         _CALLS,
     ),
     Fault(
         42,
         "A transaction cannot be completed",
         ExitCode.CLOSE_TIMEOUT,
-        "transaction ... may be committed: no response to EndTxn; broker will abort in # s...",
-        "a broker aborts transactions that are open longer than transaction.timeout.ms",
-        "The broker aborts the transaction after transaction.timeout.ms.",
+        "transaction ... may be committed: no response to EndTxn (the broker aborts the transaction in # s...",
+        "wait for transaction.timeout.ms, after which the broker aborts open transactions",
+        "The coordinator did not respond to the commit or abort, so the outcome is unknown. If the transaction is "
+        "still open, the coordinator aborts it after transaction.timeout.ms.",
         _PRODUCING,
     ),
     Fault(
@@ -101,9 +102,9 @@ CALL_FAULTS = (
         "Too much time passes between two polls",
         ExitCode.UNAVAILABLE,
         "left the group: ...s between polls exceeds max.poll.interval.ms (...s)",
-        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes: ...",
-        "The application processed a batch for longer than max.poll.interval.ms. Raise this limit, or lower "
-        "max.poll.records. kctl consume waits only for the reader of its output.",
+        "raise -X max.poll.interval.ms, or lower -X max.partition.fetch.bytes, because ...",
+        "The application processed a batch for longer than max.poll.interval.ms. Raise this timeout, or lower "
+        "max.poll.records. In kctl consume, the cause is a slow reader of its output.",
         _GROUPS,
     ),
     Fault(
@@ -112,10 +113,10 @@ CALL_FAULTS = (
         ExitCode.AUTHENTICATION,
         "another process uses group.instance.id=...",
         "give each process its own group.instance.id",
-        "Two members use the same group.instance.id. In the classic protocol, the newer member fences the older "
-        "member (FENCED_INSTANCE_ID). With group.protocol=consumer, the older member keeps the ID until its "
-        "session times out, even if it was killed (UNRELEASED_INSTANCE_ID). kctl consume waits for this, up to "
-        "--api-timeout.",
+        "Two members use the same group.instance.id. With group.protocol=classic, the newer member fences the older "
+        "member (FENCED_INSTANCE_ID). With group.protocol=consumer, the older member keeps the ID until its session "
+        "times out, even if it was killed (UNRELEASED_INSTANCE_ID). kctl consume waits for the session timeout, for "
+        "up to --api-timeout.",
         _GROUPS,
     ),
     Fault(
@@ -124,7 +125,7 @@ CALL_FAULTS = (
         ExitCode.OK,
         "",
         "",
-        "The connection was idle for connections.max.idle.ms of the broker. No data was lost. The "
+        "Brokers close connections that are idle for longer than connections.max.idle.ms. No data is lost. The "
         "client reconnects for the next request.",
         "tests/faultlab/test_kafka.py",
     ),
@@ -132,10 +133,10 @@ CALL_FAULTS = (
         46,
         "A load balancer or NAT dropped an idle connection",
         ExitCode.REQUEST_TIMEOUT,
-        "data was sent and not acknowledged",
-        "the server or the path to it is gone",
-        "Load balancers drop idle connections after a few minutes (350s at a large cloud provider). Set "
-        "connections.max.idle.ms below this time. TCP keep-alive is already on.",
+        "the server did not acknowledge sent data",
+        "check that the server is up and reachable",
+        "Load balancers drop connections that are idle for some minutes, such as 350s. Set connections.max.idle.ms "
+        "of the client below this time. kctl always enables TCP keep-alive.",
         "",
         "a test needs a load balancer and some minutes; fault 47 tests the result",
     ),
@@ -145,18 +146,18 @@ CALL_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the ... response from ...",
         "",
-        "A machine lost power, a cable was cut, or a process is suspended, and no packet reports it. The request "
-        "times out. TCP_USER_TIMEOUT closes connections with unacknowledged data.",
+        "The server lost power, its network failed, or its process is suspended, so it does not close the "
+        "connection. The request times out. TCP_USER_TIMEOUT closes connections with unacknowledged data.",
         "tests/faultlab/test_namespaces.py",
     ),
     Fault(
         48,
         "The broker throttles the client",
         ExitCode.OK,
-        "throttled: brokers requested pauses of # ms (a quota)",
+        "throttled by a quota: brokers requested pauses of # ms",
         "",
-        "A quota of the client ID or user was exceeded. The client pauses as the broker requests, and does "
-        "not count the pause against the request timeout. kctl produce reports the sum at the end, and "
+        "The client exceeded the quota of its client ID or user. The client pauses as the broker requests, and does "
+        "not count the pause toward the request timeout. kctl produce reports the total pause at the end, and "
         "--trace reports each pause.",
         _PRODUCING,
     ),
@@ -164,7 +165,7 @@ CALL_FAULTS = (
         49,
         "Timeouts that contradict each other",
         ExitCode.USAGE,
-        "socket.connection.setup.timeout.ms=# and socket.connection.setup.timeout.max.ms=# contradict each other: ...",
+        "socket.connection.setup.timeout.ms=# conflicts with socket.connection.setup.timeout.max.ms=#: ...",
         "",
         "For example, --connect-timeout is greater than socket.connection.setup.timeout.max.ms. kctl rejects the "
         "values before it connects. If --connect-timeout is greater than --api-timeout, kctl shortens it to "
@@ -177,28 +178,28 @@ CALL_FAULTS = (
         ExitCode.SIGINT,
         "interrupted (Ctrl-C)",
         "",
-        "The first Ctrl-C closes within --close-timeout. The second exits immediately.",
+        "After the first Ctrl-C, kctl closes within --close-timeout. A second Ctrl-C exits immediately.",
         "tests/cli/test_interrupts.py",
     ),
     Fault(
         51,
         "Records that were read are no longer in the log",
         ExitCode.DATA,
-        "...-# was read up to offset # of a log that was truncated: ...",
+        "cannot continue ...-# at offset #: the log was truncated: ...",
         "",
-        "A replica without the newest records became leader, which unclean.leader.election.enable allows. With a "
-        "reset policy, the consumer returns to the first offset that may differ, and a note reports it. With "
-        "auto.offset.reset=none, the error shows this offset: seek to it to read the new records.",
+        "A replica without the newest records became leader, which unclean.leader.election.enable=true allows. With "
+        "a reset policy, the consumer continues at the first offset that may differ, and a note shows this offset. "
+        "With auto.offset.reset=none, the error shows the offset. Seek to this offset to read the new records.",
         "tests/sim/consumer/test_truncation.py",
     ),
     Fault(
         52,
         "The offset to read does not exist",
         ExitCode.DATA,
-        "...-# has no offset #, and auto.offset.reset=none; ...",
+        "...-# has no offset #: call seek()...",
         "",
-        "Retention deleted the records before they were read, or the topic was recreated and starts again at 0. "
-        "With a reset policy, the consumer continues at another offset, and a note shows both offsets.",
+        "Retention deleted the records before they were read, or the topic was recreated and starts at offset 0 "
+        "again. With a reset policy, the consumer continues at another offset, and a note shows both offsets.",
         "tests/sim/consumer/test_reset_policies.py",
     ),
     Fault(
@@ -207,8 +208,8 @@ CALL_FAULTS = (
         ExitCode.UNDELIVERED,
         "the producer can only be closed: ... (PRODUCER_FENCED)",
         "give each process its own transactional.id",
-        "A second producer called init_transactions() with this transactional.id, or the broker aborted the "
-        "transaction after transaction.timeout.ms. read_committed consumers do not read its records.",
+        "A second producer called init_transactions() with this transactional.id, or the coordinator aborted the "
+        "transaction after transaction.timeout.ms. read_committed consumers skip records of the aborted transaction.",
         "tests/unit/cli/test_failures.py",
     ),
 )

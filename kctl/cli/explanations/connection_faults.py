@@ -26,9 +26,9 @@ CONNECTION_FAULTS = (
         "The resolver does not respond",
         ExitCode.CONNECT_TIMEOUT,
         "no DNS response within ... (--connect-timeout) [phase dns]",
-        "the resolver is slow, not the broker",
-        "The name servers in /etc/resolv.conf cannot be reached, or drop the query. No broker was "
-        "contacted. If the resolver fails before the timeout, the exit code is 10.",
+        "check the DNS resolver of this machine",
+        "The name servers in /etc/resolv.conf are unreachable, or do not respond to the query. If the resolver fails "
+        "before the timeout, the exit code is 10.",
         _SPACES,
     ),
     Fault(
@@ -47,8 +47,8 @@ CONNECTION_FAULTS = (
         ExitCode.OK,
         "connection refused (RST after # ms) [phase tcp]",
         "",
-        "The name has IPv4 and IPv6 addresses, but the broker listens on one family. The client tries "
-        "both. kctl probe shows each address.",
+        "The name has IPv4 and IPv6 addresses, but the broker listens on only one of them. The client tries both. "
+        "kctl probe shows each address.",
         _SPACES,
     ),
     Fault(
@@ -56,7 +56,7 @@ CONNECTION_FAULTS = (
         "The port is closed",
         ExitCode.REFUSED,
         "connection refused (RST after # ms) [phase tcp]",
-        "the host is up, but nothing listens on this port",
+        "check the port and that the server runs",
         "The broker is not running, listens on another port or interface, or a firewall rejects the connection.",
         _PEERS,
     ),
@@ -65,7 +65,7 @@ CONNECTION_FAULTS = (
         "No route to the host",
         ExitCode.REFUSED,
         "host unreachable [phase tcp]",
-        "routing, VPN or firewall",
+        "check the routing, VPN, and firewall",
         "A router reported that it has no route: a VPN is down, a route is missing, or the subnet is wrong.",
         _SPACES,
     ),
@@ -74,9 +74,9 @@ CONNECTION_FAULTS = (
         "Packets are dropped silently",
         ExitCode.CONNECT_TIMEOUT,
         "no SYN-ACK within ... (--connect-timeout) [phase tcp]",
-        "a firewall drops packets, or the host is down",
-        "A firewall or security group drops packets, or the machine is gone. To find the place: "
-        "tcptraceroute HOST PORT.",
+        "check that the host is up and that no firewall drops packets",
+        "A firewall or security group drops packets, or the host is down. Find the last reachable hop with: "
+        "tcptraceroute HOST PORT",
         _PEERS,
     ),
     Fault(
@@ -95,7 +95,7 @@ CONNECTION_FAULTS = (
         ExitCode.WRONG_PROTOCOL,
         "the server is an HTTP server",
         "check the port",
-        "kctl lists the cause for each server. The exit code belongs to the server whose connection got furthest.",
+        "kctl lists the error of each server, and exits with the code of the connection that got furthest.",
         _PEERS,
     ),
     Fault(
@@ -103,9 +103,9 @@ CONNECTION_FAULTS = (
         "The server accepts the connection but does not respond",
         ExitCode.CONNECT_TIMEOUT,
         "connected, but no ApiVersions response within ... (--connect-timeout) [phase apiversions]",
-        "a hung broker, or a port that is not Kafka",
-        "The broker hangs (full disk, long garbage collection, stopped process) while its system still accepts "
-        "connections, or the server is not Kafka and waits for the client.",
+        "check that the port is a Kafka port and that the broker responds",
+        "The broker hangs, for example because of a full disk or long garbage collection, but its operating system "
+        "accepts connections. Another cause is a server that is not a Kafka broker and waits for data.",
         _PEERS,
     ),
     Fault(
@@ -113,7 +113,7 @@ CONNECTION_FAULTS = (
         "The server closes immediately",
         ExitCode.REFUSED,
         "the server ... the connection after # ms [phase apiversions]",
-        "a proxy without a backend, a connection quota, or a TLS port",
+        "check for a proxy without a backend, a connection quota, or a TLS port",
         "A load balancer has no healthy backend, the broker reached max.connections, or an IP filter rejects the "
         "client.",
         _PEERS,
@@ -123,7 +123,7 @@ CONNECTION_FAULTS = (
         "The connection is reset",
         ExitCode.REFUSED,
         "the server reset the connection after # ms [phase ...]",
-        "a proxy without a backend, a connection quota, or a ...",
+        "check for a proxy without a backend, a connection quota, or a ...",
         "A load balancer or firewall cut the connection, the broker was killed, or a connection quota was reached.",
         _PEERS,
     ),
@@ -143,8 +143,8 @@ CONNECTION_FAULTS = (
         "the server ... the connection after # ms during the TLS handshake: probably a plaintext listener [phase tls]",
         "...--security-protocol PLAINTEXT...",
         "A plaintext broker reads the first bytes of TLS as an invalid request and closes the connection. A proxy "
-        "without a backend looks the same, so kctl tries each server twice before it fails; kctl probe tries the other "
-        "protocol once.",
+        "without a backend also closes the connection, so kctl tries each server twice. kctl probe also tries the "
+        "other protocol.",
         _PEERS,
     ),
     Fault(
@@ -169,10 +169,10 @@ CONNECTION_FAULTS = (
         17,
         "Bytes that are not a Kafka frame",
         ExitCode.WRONG_PROTOCOL,
-        "the server is not a Kafka broker (as a frame ... bytes; first bytes ...) [phase apiversions]",
+        "the server is not a Kafka broker (frame size ... bytes, first bytes ...) [phase apiversions]",
         "check the port",
-        "The server uses an unknown protocol. In the Kafka protocol, its first four bytes would be the size of a "
-        "response. kctl does not allocate that much memory.",
+        "The server uses an unknown protocol. Kafka responses start with their size in four bytes, but this size is "
+        "invalid, so kctl closes the connection.",
         _PEERS,
     ),
     Fault(
@@ -180,8 +180,8 @@ CONNECTION_FAULTS = (
         "The TLS handshake hangs",
         ExitCode.CONNECT_TIMEOUT,
         "connected, but the TLS handshake did not finish within ... (--connect-timeout) [phase tls]",
-        "an overloaded server, or not a TLS port",
-        "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for the client.",
+        "check that the port uses TLS and that the server is not overloaded",
+        "A firewall inspects TLS, the broker is overloaded, or the server does not use TLS and waits for data.",
         _PEERS,
     ),
     Fault(
@@ -189,7 +189,7 @@ CONNECTION_FAULTS = (
         "The broker's certificate has expired",
         ExitCode.TLS,
         "certificate expired ... [phase tls]",
-        "renew the broker's certificate",
+        "renew the certificate of the broker",
         "The certificate, or a certificate that signed it, has expired. kctl probe shows the chain.",
         _TLS,
     ),
@@ -207,9 +207,9 @@ CONNECTION_FAULTS = (
         "The certificate is for another host",
         ExitCode.TLS,
         "certificate is for ..., not for ... [phase tls]",
-        "connect by a name that the certificate has, or have the certificate issued for this name",
-        "The host name is not in the subject alternative names of the certificate. Connect by one of these names, "
-        "or reissue the certificate for this name.",
+        "connect with a name in the certificate, or issue a certificate for this name",
+        "The host name is not in the subject alternative names of the certificate. Connect with one of these names, "
+        "or issue a certificate for the host name.",
         _TLS,
     ),
     Fault(
@@ -217,9 +217,9 @@ CONNECTION_FAULTS = (
         "The certificate's issuer is not trusted",
         ExitCode.TLS,
         "certificate of ... is not trusted: issuer ... is unknown here [phase tls]",
-        "put the issuer's certificate into ssl.truststore.location",
-        "ssl.truststore.location does not contain the private certificate authority, or the broker does not send "
-        "an intermediate certificate.",
+        "add the certificate of the issuer to ssl.truststore.location",
+        "ssl.truststore.location does not contain the certificate authority of the broker, or the broker does not "
+        "send an intermediate certificate.",
         _TLS,
     ),
     Fault(
@@ -228,8 +228,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "the ... certificate...",
         "...ssl.keystore.location...",
-        "The listener has ssl.client.auth=required. In TLS 1.3, the rejection arrives after the handshake, "
-        "in place of the first response.",
+        "The listener has ssl.client.auth=required. With TLS 1.3, the broker reports a missing certificate only "
+        "after the handshake.",
         _KAFKA,
     ),
     Fault(
@@ -238,7 +238,8 @@ CONNECTION_FAULTS = (
         ExitCode.TLS,
         "no TLS version in common...",
         "compare ssl.enabled.protocols on both sides",
-        "One side is too old or restricted: compare ssl.enabled.protocols and ssl.cipher.suites.",
+        "The client or the broker is too old, or its settings are too strict. Compare ssl.enabled.protocols and "
+        "ssl.cipher.suites of both.",
         _KAFKA,
     ),
     Fault(
@@ -246,7 +247,7 @@ CONNECTION_FAULTS = (
         "The listener requires SASL and the client uses none",
         ExitCode.AUTHENTICATION,
         "the server responded to ApiVersions, but closed the connection on the first request (...) [phase ready]",
-        "the listener probably requires SASL",
+        "use SASL, which the listener probably requires",
         "security.protocol is PLAINTEXT or SSL, but the listener is SASL_PLAINTEXT or SASL_SSL. Without "
         "authentication, brokers respond to ApiVersions and close the connection on other requests.",
         _SASL,
@@ -255,7 +256,7 @@ CONNECTION_FAULTS = (
         26,
         "The SASL mechanism is not offered",
         ExitCode.AUTHENTICATION,
-        "... refused; the broker offers ... [phase sasl]",
+        "the broker does not support ... (supported: ...) [phase sasl]",
         "set sasl.mechanism to ...",
         "sasl.enabled.mechanisms of the broker does not include the configured sasl.mechanism.",
         _SASL,
@@ -265,7 +266,7 @@ CONNECTION_FAULTS = (
         "Wrong user or password",
         ExitCode.AUTHENTICATION,
         "PLAIN: Authentication failed: Invalid username or password [phase sasl]",
-        "check user name, password and mechanism",
+        "check user name, password, and mechanism",
         "The message comes from the broker. kctl does not retry the login, because repeated failures may lock the "
         "account.",
         _SASL,
@@ -274,38 +275,38 @@ CONNECTION_FAULTS = (
         28,
         "The SASL exchange hangs",
         ExitCode.CONNECT_TIMEOUT,
-        "SASL did not finish within ... (--connect-timeout) [phase sasl]",
-        "the broker's authentication backend may hang",
-        "The directory, token endpoint, or callback of the broker's authentication does not respond.",
+        "SASL authentication did not finish within ... (--connect-timeout) [phase sasl]",
+        "check the authentication backend of the broker",
+        "The broker waits for its authentication backend, such as an LDAP server, a token endpoint, or a callback "
+        "handler.",
         _SASL,
     ),
     Fault(
         29,
         "An advertised name does not resolve",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok; broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
-        "fix advertised.listeners of that broker, or make the name resolve here",
-        "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. "
-        "This name is only known to other machines, such as a container name.",
+        "bootstrap ok, but broker # advertises ...: NXDOMAIN (the name does not exist) [phase dns]",
+        "fix advertised.listeners of the broker, or make its host name resolve",
+        "Clients query a bootstrap server once, and then connect to the addresses that brokers advertise. An "
+        "advertised name, such as a container name, may resolve only on other machines.",
         _ADVERTISED,
     ),
     Fault(
         30,
         "An advertised address is unreachable, or is this machine itself",
         ExitCode.ADVERTISED_ADDRESS,
-        "bootstrap ok; broker # advertises ...: ... [phase tcp]",
-        "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable",
-        "advertised.listeners is localhost or an internal address, which works for the broker but not for this "
-        "machine.",
+        "bootstrap ok, but broker # advertises ...: ... [phase tcp]",
+        "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable",
+        "advertised.listeners contains localhost or an internal address that only other machines can reach.",
         _ADVERTISED,
     ),
     Fault(
         31,
         "A KRaft controller instead of a broker",
         ExitCode.WRONG_PROTOCOL,
-        "it supports the Kafka protocol but not Metadata: a KRaft controller [phase metadata]",
-        "use a listener for clients",
-        "The port belongs to a listener in controller.listener.names, which does not serve topics.",
+        "the server is a KRaft controller, which does not support Metadata requests [phase metadata]",
+        "connect to a broker listener",
+        "The port belongs to a listener in controller.listener.names. Controllers do not serve topics.",
         _KAFKA,
     ),
     Fault(
@@ -313,7 +314,7 @@ CONNECTION_FAULTS = (
         "Another broker or cluster responds",
         ExitCode.ADVERTISED_ADDRESS,
         "advertised as broker #, but broker # responds there",
-        "a balancer or a port forward leads to the wrong broker",
+        "check the load balancer or port forward of this address",
         "A load balancer distributes connections to several brokers, port forwards are mixed up, or the bootstrap "
         "servers belong to different clusters. kctl probe checks the ID of each broker.",
         _ADVERTISED,
@@ -324,8 +325,8 @@ CONNECTION_FAULTS = (
         ExitCode.REQUEST_TIMEOUT,
         "timed out after ... while waiting for the Metadata response from ...",
         "",
-        "The request handlers of the broker hang or are overloaded. Check its request queue, disk, and "
-        "garbage collection. The client closes the connection, because responses arrive in order.",
+        "The request handlers of the broker hang or are overloaded. Check the request queue, the disk, and the "
+        "garbage collection of the broker. kctl closes the connection after the timeout.",
         _PEERS,
     ),
 )

@@ -16,25 +16,25 @@ class CodePage(NamedTuple):
 CODE_PAGES: dict[ExitCode, CodePage] = {
     ExitCode.OK: CodePage("The command succeeded."),
     ExitCode.UNEXPECTED: CodePage(
-        "An unexpected error: a bug in kctl, or a broker error without its own exit code.",
+        "kctl failed because of a bug, or because of a broker error without an exit code.",
         (
             "If the message has a Kafka error code, such as UNKNOWN_SERVER_ERROR, run: kctl explain CODE",
             "Otherwise, add -v, and report the bug with its traceback.",
         ),
     ),
     ExitCode.USAGE: CodePage(
-        "The command line, a property, or a properties file is invalid, or a broker rejected the values. Or a "
-        "file or stdout cannot be read or written: it does not exist, is closed, or access is denied.",
+        "The command line, a property, or a properties file is invalid, or a broker rejected a value. Files that "
+        "cannot be opened and a closed stdout also lead to this exit code.",
         (
             "Check the option, property, or file in the message.",
             ("Show the options of a command with: kctl COMMAND --help"),
         ),
     ),
     ExitCode.PARTIAL_FAILURE: CodePage(
-        "Part of the command failed, or a check found a problem. Examples: some topics, groups, or partitions "
-        "failed. kctl why or kctl doctor found a warning or an error. A lag exceeds --threshold of kctl groups "
-        "lag. kctl probe found an unusable broker, or any problem with --strict. kctl pipeline verify found "
-        "differences. kctl probe report --strict has findings.",
+        "The command failed for some topics, groups, or partitions, or a check found a problem. kctl why and kctl "
+        "doctor exit with this code for warnings and errors, and kctl groups lag for a lag above --threshold. kctl "
+        "probe exits with this code for unusable brokers, and with --strict for any problem. kctl pipeline verify "
+        "exits with this code for differences, and kctl probe report --strict for findings.",
         ("Read the cause of each failed item in the output.",),
     ),
     ExitCode.DNS: CodePage(
@@ -46,17 +46,20 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The server (broker, schema registry, token endpoint) refused, reset, or closed the connection, or the "
         "host is unreachable.",
         (
-            "Refused: check that the broker runs, and that it uses this port.",
-            ("Reset or closed: check proxies between client and broker, and connection quotas."),
+            "If the connection was refused, check that the broker is running and that it uses this port.",
+            (
+                "If the connection was reset or closed, check connection quotas, and any proxy between client and "
+                "broker."
+            ),
         ),
     ),
     ExitCode.CONNECT_TIMEOUT: CodePage(
-        "A connection was not ready within --connect-timeout. The timeout covers DNS, TCP, TLS, "
-        "ApiVersions, and SASL, including the token request. The message shows the step.",
+        "A connection was not ready within --connect-timeout. The timeout covers DNS, TCP, TLS, ApiVersions, and "
+        "SASL, including token requests. The message shows the phase that did not finish.",
         (
-            "dns: the resolver is slow, not the broker.",
-            "tcp: a firewall drops packets, or the host is down.",
-            "tls, apiversions, sasl: the server accepts the connection but hangs.",
+            "In the phase dns, check the DNS resolver of this machine.",
+            "In the phase tcp, check that the host is up and that no firewall drops packets.",
+            "In the phases tls, apiversions, and sasl, check whether the server hangs.",
         ),
     ),
     ExitCode.TLS: CodePage(
@@ -72,16 +75,16 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "for the request.",
         (
             "Identify the server by its first bytes in the message.",
-            "kctl probe tries the other protocol once, and reports it.",
+            "Check whether the server uses another security protocol with: kctl probe",
         ),
     ),
     ExitCode.REQUEST_TIMEOUT: CodePage(
         "A connected broker did not respond to a request within --request-timeout. kctl closed the connection.",
-        ("Check the broker: disk, garbage collection, request queue.",),
+        ("Check the disk, the garbage collection, and the request queue of the broker.",),
     ),
     ExitCode.API_TIMEOUT: CodePage(
-        "The call reached --api-timeout without a single cause. The message shows a time breakdown. If one "
-        "cause blocked the call, kctl exits with the code of this cause.",
+        "The command did not finish within --api-timeout, and no single error blocked it. The message shows a time "
+        "breakdown. If one error blocks the command, kctl exits with the code of that error.",
         ("Raise --api-timeout, or find the slow requests with --trace.",),
     ),
     ExitCode.ADVERTISED_ADDRESS: CodePage(
@@ -93,7 +96,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ),
     ),
     ExitCode.UNAVAILABLE: CodePage(
-        "The brokers respond but cannot serve the request now: no leader, no coordinator, or not enough replicas.",
+        "The brokers respond, but cannot serve the request now, because a leader, a coordinator, or an in-sync "
+        "replica is missing.",
         (
             "Show leaders and replicas with: kctl topics describe",
             ("Retry, if necessary with a longer timeout: the error is often temporary."),
@@ -101,11 +105,11 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
     ),
     ExitCode.UNDELIVERED: CodePage(
         "Some records were not delivered. The report at the end shows their number and the cause for each partition.",
-        ("kctl sent records but received no acknowledgment. The records may have been written.",),
+        ("Check the topic before you send the records again: unacknowledged records may have been written.",),
     ),
     ExitCode.CLOSE_TIMEOUT: CodePage(
-        "Close did not finish within --close-timeout. The command had processed its data before.",
-        ("A broker stopped responding. --close-timeout sets how long close waits for it.",),
+        "The command processed its data, but did not close within --close-timeout.",
+        ("Check the brokers, or raise --close-timeout: a broker stopped responding.",),
     ),
     ExitCode.NOT_AUTHORIZED: CodePage(
         "The broker knows the user but denies the request.",
@@ -117,8 +121,8 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         ("List the topics with: kctl topics list", "List the groups with: kctl groups list"),
     ),
     ExitCode.DATA: CodePage(
-        "The data is invalid: a batch is damaged, a record is too large, an offset does not exist or its log was "
-        "truncated, or bytes cannot be decoded.",
+        "The data is invalid or missing. Examples are damaged batches, records that are too large, offsets that do "
+        "not exist, truncated logs, and bytes that cannot be decoded.",
         ("Find the record by the topic, partition, and offset in the message.",),
     ),
     ExitCode.DISK: CodePage(
@@ -132,6 +136,9 @@ CODE_PAGES: dict[ExitCode, CodePage] = {
         "The terminal or SSH session was closed (SIGHUP), and the command closed within --close-timeout.",
         ("Start the command with nohup to keep it running after the terminal closes.",),
     ),
-    ExitCode.SIGINT: CodePage("Ctrl-C: the command closed within --close-timeout. A second Ctrl-C exits immediately."),
-    ExitCode.SIGTERM: CodePage("SIGTERM: the command closed within --close-timeout."),
+    ExitCode.SIGINT: CodePage(
+        "Ctrl-C (SIGINT) interrupted the command, which closed within --close-timeout. A second Ctrl-C exits "
+        "immediately."
+    ),
+    ExitCode.SIGTERM: CodePage("SIGTERM terminated the command, which closed within --close-timeout."),
 }

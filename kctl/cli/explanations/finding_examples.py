@@ -106,10 +106,10 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     },
     "certificate-untrusted": {
         "where": "kafka-1:9093", "text": "certificate of CN=kafka-1 is not trusted: issuer CN=Old CA is unknown here",
-        "hint": "put the issuer's certificate into ssl.truststore.location",
+        "hint": "add the certificate of the issuer to ssl.truststore.location",
     },
     "tls-failed": {
-        "where": "kafka-1:9093", "text": "the broker requires a client certificate, and none was sent",
+        "where": "kafka-1:9093", "text": "the broker requires a client certificate, but the client sent none",
         "hint": "set ssl.keystore.location",
     },
     "authentication-failed": {
@@ -130,7 +130,7 @@ _OF_KIND: dict[str, dict[str, Value]] = {
     },
     "bootstrap-unreachable": {"where": "kafka-9:9092", "text": "connection refused"},
     "dead-address": {
-        "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work; this one: connection refused",
+        "where": "kafka-1:9092 [10.0.0.9]", "text": "2 of 3 addresses of kafka-1 work, but this address failed: closed",
         "hint": "remove the stale DNS record, or repair the route to that address",
     },
     "version-skew": {

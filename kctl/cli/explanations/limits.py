@@ -98,10 +98,10 @@ LIMITS = (
         ClientConfig,
         "--request-timeout",
         f"{_NETWORK}.connection.Connection",
-        "Maximum time of a request, from sending to the response, including requests while connecting "
-        "(ApiVersions, SASL). If the call has less time left, the remaining time applies. A request that times "
-        "out closes its connection. If the call of a lookup ends first, the connection stays open until "
-        "request.timeout.ms. The value also sets TCP_USER_TIMEOUT. Only JoinGroup may last longer: "
+        "Maximum time of a request, from sending to the response, including requests while connecting (ApiVersions, "
+        "SASL). If the call has less time left, the remaining time applies. A request that times out closes its "
+        "connection. If a call ends before the response to a lookup, the connection stays open until "
+        "request.timeout.ms. The value also sets TCP_USER_TIMEOUT. JoinGroup requests have a longer timeout: "
         "max.poll.interval.ms plus 5s.",
         f"{_SIM}/network/test_requests.py::test_a_request_expires_on_its_millisecond_and_takes_its_connection_along",
     ),
@@ -144,7 +144,7 @@ LIMITS = (
         "An admin client has no thread and nothing to deliver, so it closes its connections immediately. close() "
         "has no timeout.",
         f"{_SIM}/admin/test_admin.py::test_a_closed_admin_refuses_and_closes_again",
-        "none: it waits for nothing",
+        "none: close() returns immediately",
         "admin",
     ),
     Limit(
@@ -162,7 +162,7 @@ LIMITS = (
         None,
         "",
         "kctl.client.producer.future.SendFuture",
-        "Maximum time to wait for the outcome of a record. The delivery of the record continues after this time.",
+        "Maximum time to wait for the delivery of a record. The producer still sends the record after this time.",
         f"{_SIM}/producer/test_limits.py::test_result_waits_as_long_as_it_is_told",
         "none: the record has its own timeout",
         "producer",
@@ -198,9 +198,9 @@ LIMITS = (
         ClientConfig,
         "--fail-fast",
         f"{_NETWORK}.refusals.BootstrapRefusal",
-        "Maximum time while all bootstrap servers refuse connections or do not resolve, before any "
-        "connection, or while an advertised name does not resolve. Servers with another security protocol "
-        "fail the call after two attempts. -1 retries until the call times out. `kctl` sets 5s for "
+        "Maximum time that a client without connections retries while all bootstrap servers refuse connections or do "
+        "not resolve. The timeout also limits retries of advertised names that do not resolve. Servers with another "
+        "security protocol fail the call after two attempts. -1 retries until the call times out. `kctl` sets 5s for "
         "commands that do not follow new records.",
         f"{_SIM}/network/test_refused_bootstrap.py::test_consumer_fails_after_the_timeout_and_again_in_the_next_call",
     ),
@@ -209,8 +209,8 @@ LIMITS = (
         ClientConfig,
         "",
         f"{_NETWORK}.races.CandidateRace",
-        "Time after which the next bootstrap server, or the next address of a name, is also tried. If a broker "
-        "does not respond within this time, a second connection to it is tried in parallel.",
+        "Time after which the client also tries the next bootstrap server, or the next address of a name. If a "
+        "broker does not respond within this time, the client tries a second connection to the broker in parallel.",
         f"{_SIM}/network/test_races.py::test_one_living_node_among_dead_ones_answers_soon",
     ),
     Limit(

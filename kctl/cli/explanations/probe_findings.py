@@ -13,7 +13,7 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
         "An idle connection was closed",
         "no fix needed if the limit is connections.max.idle.ms of the broker: clients reconnect",
     ),
-    "unfinished": ("The test of an address ended at --api-timeout", "use a longer --api-timeout"),
+    "unfinished": ("The test of an address did not finish within --api-timeout", "use a longer --api-timeout"),
     "untried": ("Advertised addresses were not tested", "use a longer --api-timeout"),
 }
 """Problem and fix by ID."""
@@ -21,4 +21,4 @@ PROBE_FINDINGS: dict[str, tuple[str, str]] = {
 
 def probe_finding_page(name: str) -> Page:
     problem, try_ = PROBE_FINDINGS[name]
-    return Page("finding", name, f"finding {name}: {problem}", ("kctl probe reports it.",), (try_,))
+    return Page("finding", name, f"finding {name}: {problem}", ("kctl probe reports this finding.",), (try_,))

@@ -13,23 +13,28 @@ TOPIC_CONFIGS: dict[str, str] = {
         "key. Both can be set."
     ),
     "compression.type": (
-        "Compression of stored batches: producer keeps batches unchanged. With another value, such as zstd or "
-        "uncompressed, the broker recompresses batches that have another codec."
+        "Compression codec of stored batches. The value producer keeps batches unchanged. With other values, such as "
+        "zstd or uncompressed, the broker recompresses batches that have another codec."
     ),
     "delete.retention.ms": "Time that a compacted topic keeps tombstones, which show consumers that a key was deleted.",
     "file.delete.delay.ms": "Time that the broker waits before it removes the file of a deleted segment.",
     "flush.messages": (
-        "Number of records after which the broker flushes the log to disk. Kafka relies on replicas instead."
+        "Number of records after which the broker flushes the log to disk. By default, Kafka relies on replication "
+        "instead."
     ),
-    "flush.ms": "Time after which the broker flushes the log to disk. Kafka relies on replicas instead.",
+    "flush.ms": "Time after which the broker flushes the log to disk. By default, Kafka relies on replication instead.",
     "follower.replication.throttled.replicas": (
-        "Throttled follower replicas, as PARTITION:BROKER. Set while partitions are moved."
+        "Follower replicas with throttled replication, as PARTITION:BROKER. Tools set this config while they move "
+        "partitions."
     ),
     "index.interval.bytes": "Bytes of records between two entries of the offset index.",
     "leader.replication.throttled.replicas": (
-        "Throttled leader replicas, as PARTITION:BROKER. Set while partitions are moved."
+        "Leader replicas with throttled replication, as PARTITION:BROKER. Tools set this config while they move "
+        "partitions."
     ),
-    "local.retention.bytes": "Size that stays on the broker's disk with tiered storage. -2 uses retention.bytes.",
+    "local.retention.bytes": (
+        "Maximum size of a partition on the broker's disk with tiered storage. -2 uses retention.bytes."
+    ),
     "local.retention.ms": "Time that records stay on the broker's disk with tiered storage. -2 uses retention.ms.",
     "max.compaction.lag.ms": "Maximum time that a record may stay uncompacted.",
     "max.message.bytes": (
@@ -37,7 +42,10 @@ TOPIC_CONFIGS: dict[str, str] = {
     ),
     "message.timestamp.after.max.ms": "Maximum time that the timestamp of a record may be ahead of the broker's clock.",
     "message.timestamp.before.max.ms": "Maximum time that the timestamp of a record may be behind the broker's clock.",
-    "message.timestamp.type": "CreateTime keeps the producer's timestamp, LogAppendTime sets the broker's on arrival.",
+    "message.timestamp.type": (
+        "Type of record timestamps: CreateTime keeps the producer's timestamp, and LogAppendTime sets the broker's "
+        "time of arrival."
+    ),
     "min.cleanable.dirty.ratio": "Minimum ratio of uncompacted records to the log size for compaction to start.",
     "min.compaction.lag.ms": "Minimum time that a record stays uncompacted.",
     "min.insync.replicas": (
@@ -45,10 +53,12 @@ TOPIC_CONFIGS: dict[str, str] = {
         "NOT_ENOUGH_REPLICAS."
     ),
     "preallocate": "Whether the broker allocates the full size of new segment files in advance.",
-    "remote.log.copy.disable": "Whether a topic with tiered storage stops copying segments.",
-    "remote.log.delete.on.disable": "Whether segments in tiered storage are deleted when it is switched off.",
+    "remote.log.copy.disable": "Whether a topic with tiered storage stops copying segments to tiered storage.",
+    "remote.log.delete.on.disable": (
+        "Whether segments in tiered storage are deleted when tiered storage is disabled for the topic."
+    ),
     "remote.storage.enable": "Whether the topic uses tiered storage.",
-    "retention.bytes": "Size of a partition above which its oldest segments are deleted. -1: no limit.",
+    "retention.bytes": "Size of a partition above which its oldest segments are deleted. -1 sets no limit.",
     "retention.ms": (
         "Age at which records may be deleted. -1 keeps records forever. Kafka deletes a whole segment when its "
         "newest record reaches this age, so records often live longer."

@@ -71,7 +71,7 @@ def choose_record_output(
 def _refuse_undecodable(common: Common, decoding: DecodeRequest, template: str | None) -> None:
     option = "--jq" if decoding.jq is not None else "--decode"
     if decoding.jq is not None and (common.output not in (None, Output.JSONL) or template):
-        raise click.UsageError("--jq prints JSON lines: it cannot be combined with another format.")
+        raise click.UsageError("--jq cannot be combined with another output format: it always prints JSON lines.")
     if common.output in (Output.RAW, Output.HEX, Output.BASE64):
         raise click.UsageError(
             f"{option} cannot be combined with --output {common.output.value}, which writes the bytes unchanged."
@@ -83,16 +83,14 @@ def _refuse_contradictions(common: Common, template: str | None, null: str | Non
         common.choose_output(*SHAPES)
     shape = f"--output {common.output.value}" if common.output is not None else ""
     if template is not None and shape:
-        raise click.UsageError(f"--format and {shape} cannot be combined: each sets the format of a record.")
+        raise click.UsageError(f"--format and {shape} cannot be combined: both set the format of records.")
     if common.output in (Output.JSONL, Output.CSV):
         if print_offsets:
-            raise click.UsageError(f"--print-offsets with {shape} would print each offset twice.")
+            raise click.UsageError(f"--print-offsets cannot be combined with {shape}, which already prints offsets.")
         if null is not None:
-            raise click.UsageError(f"--null cannot be combined with {shape}, which sets the text for null.")
+            raise click.UsageError(f"--null cannot be combined with {shape}, which has its own form of null.")
     if common.output is Output.RAW and print_offsets:
-        raise click.UsageError(
-            "--print-offsets cannot be combined with --output raw, which writes the bytes of values alone."
-        )
+        raise click.UsageError("--print-offsets cannot be combined with --output raw, which writes only the values.")
 
 
 def _shape(output: Output, null: bytes, sides: Sides, *, for_terminal: bool, is_csv_safe: bool) -> list[Part]:

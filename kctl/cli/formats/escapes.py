@@ -49,5 +49,5 @@ def _read_escape(text: str, position: int) -> tuple[bytes, int]:
     if letter in _ESCAPES:
         return _ESCAPES[letter], position + 2
     if not letter:
-        raise TemplateError("a single \\ at the end: write \\\\ for a backslash", text, position, 1)
+        raise TemplateError("a single \\ at the end is not an escape: write \\\\ for a backslash", text, position, 1)
     raise TemplateError(f"unknown escape \\{letter}: use \\n \\t \\r \\0 \\\\ \\xNN", text, position, 2)

@@ -42,7 +42,7 @@ def _parse_grep(text: str, sides: Sides) -> Condition:
     if subject == "named_header":
         name, equals, _ = text[start:].partition("=")
         if not equals:
-            raise TemplateError("h: needs a header name and a pattern: h:NAME=REGEX", text, start, 1)
+            raise TemplateError("the prefix h: needs a header name and a pattern: use h:NAME=REGEX", text, start, 1)
         start += len(name) + 1
     search = _compile(text, start).search
     if sides.decodes and subject in ("key", "value", "key_or_value"):

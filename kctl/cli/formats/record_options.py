@@ -14,17 +14,24 @@ FormatOption = Annotated[
         "--format",
         "-f",
         metavar="TEMPLATE",
-        help="Output template: %t topic, %p partition, %o offset, %k key, %v value, %h{...} headers, %d "
-        "timestamp, \\n \\t \\xNN. Verbs are the verbs of rpk and kcl [default: %v\\n].",
+        help="Output template with the verbs of rpk and kcl: %t topic, %p partition, %o offset, %k key, %v value, "
+        "%h{...} headers, %d timestamp. Escapes are \\n \\t \\xNN [default: %v\\n].",
     ),
 ]
 KeySeparatorOption = Annotated[
     str | None,
-    typer.Option("--key-separator", "-K", metavar="TEXT", help="Write each key and TEXT before the value."),
+    typer.Option(
+        "--key-separator", "-K", metavar="TEXT", help="Separator to print between key and value [default: no keys]."
+    ),
 ]
 DelimiterOption = Annotated[
     str | None,
-    typer.Option("--delimiter", "-D", metavar="TEXT", help="End of each record (\\n); escapes \\n \\t \\0 \\xNN."),
+    typer.Option(
+        "--delimiter",
+        "-D",
+        metavar="TEXT",
+        help="Delimiter after each record, with escapes \\n \\t \\0 \\xNN [default: \\n].",
+    ),
 ]
 PrintOffsetsOption = Annotated[
     bool, typer.Option("--print-offsets", help="Print partition and offset before each record.")
@@ -44,7 +51,7 @@ GrepOption = Annotated[
     typer.Option(
         "--grep",
         metavar="PATTERN",
-        help="Print only records whose key or value matches a regular expression. Prefixes: k: v: t: match key, "
-        "value, or topic, hk: hv: h:NAME= match headers, ! inverts. Repeated patterns must all match.",
+        help="Regular expression for the key or value of records to print. Prefixes select the key (k:), value (v:), "
+        "topic (t:), or headers (hk:, hv:, h:NAME=). ! inverts the match. Repeatable: all patterns must match.",
     ),
 ]

@@ -137,11 +137,11 @@ class _Parser:
         letter = self._next(1)
         verb = _VERBS.get(letter)
         if not letter:
-            raise self._fail("a single % at the end: write %% for a percent sign", start)
+            raise self._fail("a single % at the end is not a verb: write %% for a percent sign", start)
         if verb is None:
             raise self._fail(f"unknown verb %{letter}{_nearest_verb(letter)}", start, 2)
         if inside_header and verb not in _OF_A_HEADER:
-            raise self._fail(f"%{letter} inside %h{{...}}: a header has %k %K %v %V", start, 2)
+            raise self._fail(f"%{letter} is not supported inside %h{{...}}: use %k, %K, %v, or %V", start, 2)
         self._at += 2
         if verb is Verb.HEADERS:
             return self._read_headers(start)
@@ -160,14 +160,14 @@ class _Parser:
         self._at += 1
         parts = self.read_parts(inside_header=True)
         if not self._next():
-            raise self._fail("%h{ has no end: } is missing", start, 3)
+            raise self._fail("%h{ is not closed: add }", start, 3)
         self._at += 1
         return Field(Verb.HEADERS, parts=parts)
 
     def _read_attribute(self, start: int) -> Field:
         known = [attribute.value for attribute in Attribute]
         if self._next() != "{":
-            raise self._fail(f"%a needs an attribute: %a{{{'|'.join(known)}}}", start, 2)
+            raise self._fail(f"%a needs an attribute: use %a{{{'|'.join(known)}}}", start, 2)
         self._at += 1
         at, word = self._at, self._read_word()
         if word not in known:
@@ -224,7 +224,7 @@ class _Parser:
         start = self._at
         mark = self._next()
         if not mark or mark == "}":
-            raise self._fail("something in brackets must follow, such as [...]", start)
+            raise self._fail("the modifier needs a value in brackets, such as [...]", start)
         while self._next() == mark:
             self._at += 1
         first = self._at
@@ -240,13 +240,13 @@ class _Parser:
 
     def _expect_end_of(self, field: Field) -> None:
         if self._next() != "}":
-            raise self._fail(f"}} must end the modifier of %{field.verb.value}", self._at)
+            raise self._fail(f"expected }} after the modifier of %{field.verb.value}", self._at)
         self._at += 1
 
 
 def _nearest_verb(letter: str) -> str:
     if letter in _NEAREST_VERBS:
-        return f"; did you mean %{_NEAREST_VERBS[letter]}?"
+        return f": did you mean %{_NEAREST_VERBS[letter]}?"
     if letter.swapcase() in _VERBS:
-        return f"; did you mean %{letter.swapcase()}?"
-    return f"; use {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"
+        return f": did you mean %{letter.swapcase()}?"
+    return f": use {' '.join(f'%{known}' for known in (*_VERBS, *_THEMSELVES))}"

@@ -25,12 +25,12 @@ class TemplateError(ValueError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean X?` if a known word is similar, otherwise the list of known words."""
+    """Return `: did you mean X?` if a known word is similar, otherwise the list of known words."""
     from kctl.client.config import nearest_name  # deferred import: only for errors
 
     known = list(known)
     close = nearest_name(word, known)
-    return f"; did you mean {close}?" if close is not None else f"; use {' '.join(known)}"
+    return f": did you mean {close}?" if close is not None else f": use {' '.join(known)}"
 
 
 def _window(template: str, position: int, length: int) -> tuple[str, int, int]:

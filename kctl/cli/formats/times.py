@@ -54,7 +54,7 @@ def compile_strftime(layout: str) -> TimeForm:
 def _directive(letter: str, position: int) -> Piece:
     if letter not in DIRECTIVES or not letter:
         known = " ".join(f"%{known}" for known in DIRECTIVES)
-        raise LayoutError(f"strftime does not support %{letter}; use {known}", position, 1 + len(letter))
+        raise LayoutError(f"strftime does not support %{letter}: use {known}", position, 1 + len(letter))
     return DIRECTIVES[letter]
 
 

@@ -30,9 +30,9 @@ def compile_unpack(letters: str) -> TextForm:
     order = "<"
     for position, letter in enumerate(letters):
         if letter not in _LETTERS:
-            raise LayoutError(f"unpack does not support {letter!r}; use {' '.join(_LETTERS)}", position)
+            raise LayoutError(f"unpack does not support {letter!r}: use {' '.join(_LETTERS)}", position)
         if steps and steps[-1].letter in "s$":
-            raise LayoutError(f"nothing can follow {steps[-1].letter}, which is the end of the input", position)
+            raise LayoutError(f"{steps[-1].letter} must be the last letter of unpack[...]", position)
         if letter in "<>":
             order = letter
         elif letter in _NUMBERS:
@@ -40,7 +40,7 @@ def compile_unpack(letters: str) -> TextForm:
         elif letter != "x":
             steps.append(_Step("c" if letter == "." else letter, None))
     if not steps:
-        raise LayoutError(f"unpack needs letters: {' '.join(_LETTERS)}", 0)
+        raise LayoutError(f"unpack needs at least one letter: use {' '.join(_LETTERS)}", 0)
     return lambda data: _unpack(steps, data)
 
 

@@ -52,7 +52,7 @@ def run_reset(common: Common, reset: Reset) -> int:
                 admin, reset.group_id, may_lack=reset.creates, missing_hint="create the group with --create"
             )
             if group is not None:
-                refuse_members(group, group.members, "nothing was changed")
+                refuse_members(group, group.members, "reset offsets of")
             changes = _changes(admin, reset, parsed, group)
             new = {change.partition: change.new for change in changes}
             if reset.export is not None:
@@ -65,7 +65,7 @@ def run_reset(common: Common, reset: Reset) -> int:
             )
     failed = None if results is None else results.failed
     moved = sum(change.old != change.new for change in changes)
-    new_group = "" if group is not None else f"group {reset.group_id} would be created: "
+    new_group = "" if group is not None else f"group {reset.group_id} would be created, and "
     would = f"{new_group}{moved} of {counted(len(changes), 'partition')} would get a new offset"
     check = fill_command(CHECK, {"group": reset.group_id})
     return end_change(common, output, _reset_listing(reset.group_id, changes, failed), failed, would, check)
@@ -143,7 +143,7 @@ def _partitions(
     if not old:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"group {group_id} has {no_offsets_found(admin)}",
+            f"cannot reset offsets of group {group_id}: {no_offsets_found(admin)}",
             "choose topics with --topic",
         )
     return dict(old)
@@ -185,7 +185,7 @@ def run_delete(common: Common, group_id: str, topics: Sequence[str], consent: Co
             group, old = _to_forget(admin, group_id, wanted)
             failed = forget_positions(admin, group_id, group, old) if consent is Consent.GIVEN else None
         if failed is None:
-            facts = [f"{tp}: {'nothing read' if offset is None else offset}" for tp, offset in sorted(old.items())]
+            facts = [f"{tp}: {'no offset' if offset is None else offset}" for tp, offset in sorted(old.items())]
             question = f"Delete these offsets of {group_id}?"
             failed = after_yes(
                 common, admin, consent, facts, question, lambda: forget_positions(admin, group_id, group, old)
@@ -211,11 +211,11 @@ def _to_forget(
     wanted = with_matching(admin, wanted)
     group = find_group(admin, group_id)
     assert group is not None
-    refuse_members(group, _readers(group, wanted), "nothing was changed")
+    refuse_members(group, _readers(group, wanted), "delete offsets of")
     if is_share(group) and any(numbers is not None for numbers in wanted.values()):
         raise CommandError(
             ExitCode.USAGE,
-            f"cannot delete offsets of partitions: {group_id} is a share group, which supports only whole topics",
+            f"cannot delete offsets of single partitions: share group {group_id} supports only whole topics",
             "give topics without partitions",
         )
     old = {

@@ -31,13 +31,17 @@ DELETE_COLUMNS = ("group", "state", "committed_partitions", "result")
 
 app = Commands(no_args_is_help=True)
 
-_NAMES = "Groups, or '/PATTERN/' for all groups that match."
+_NAMES = "Groups, or '/PATTERN/' for all matching groups."
 Names = Annotated[list[str], typer.Argument(metavar="GROUP...", show_default=False, help=_NAMES)]
 AnyNames = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[GROUP]...", show_default=False, help=f"{_NAMES} Without a name, all groups."),
+    typer.Argument(
+        metavar="[GROUP]...",
+        show_default=False,
+        help="Groups, or '/PATTERN/' for all matching groups [default: all groups].",
+    ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Show all groups, as without a name.")]
+All = Annotated[bool, typer.Option("--all", help="Show all groups, which is the default.")]
 
 
 @app.callback()
@@ -54,14 +58,14 @@ def list_(
     common: Common,
     states: Annotated[
         list[str] | None,
-        typer.Option("--state", metavar="NAME", help="Group state, such as Empty. Repeatable."),
+        typer.Option("--state", metavar="NAME", help="State of groups to list, such as Empty. Repeatable."),
     ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option(
             "--type",
             metavar="NAME",
-            help="Group type: classic, consumer, share, or streams. Repeatable.",
+            help="Type of groups to list: classic, consumer, share, or streams. Repeatable.",
         ),
     ] = None,
 ) -> int:
@@ -117,11 +121,11 @@ def lag(
             "--threshold",
             min=0,
             metavar="N",
-            help="Exit with 3 if a lag exceeds N or no lag is found. If kctl cannot read a lag, exit with its error.",
+            help="Exit with 3 if a lag exceeds N or no lag is found. If a lag is unknown, exit with its error code.",
         ),
     ] = None,
     rates: Annotated[
-        bool, typer.Option("--rates", help="Measure rates and the time to catch up, for 30s or three commits.")
+        bool, typer.Option("--rates", help="Show rates and the time to catch up, measured over 30s or three commits.")
     ] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Refresh until Ctrl-C.")] = False,
     interval: Annotated[
@@ -193,12 +197,13 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
                 common.say("kctl groups: nothing was deleted")
                 return code
             for group in found.done.values():
-                refuse_members(group, group.members, "nothing was deleted")
+                refuse_members(group, group.members, "delete")
             offsets = count_positions(admin, found.done)
             results = admin.delete_groups(found.done) if consent is Consent.GIVEN else None
         if results is None:
             facts = [
-                f"group {group_id}: offsets of {counted(count, 'partition')}" for group_id, count in offsets.items()
+                f"group {group_id}: committed offsets of {counted(count, 'partition')}"
+                for group_id, count in offsets.items()
             ]
             results = after_yes(
                 common, admin, consent, facts, "Delete these groups?", lambda: admin.delete_groups(found.done)
@@ -220,7 +225,7 @@ def delete(common: Common, consent: Consent, names: Names) -> int:
 
 def _named(names: list[str] | None, *, show_all: bool) -> list[str]:
     if names and show_all:
-        raise click.UsageError(f"--all cannot be combined with group names: {names[0]} is read as a group.")
+        raise click.UsageError(f"--all cannot be combined with names of groups such as {names[0]}.")
     return list(dict.fromkeys(names or ()))
 
 

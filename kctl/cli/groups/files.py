@@ -84,7 +84,7 @@ def _of_csv(name: str, text: str, group_id: str) -> Iterable[Entry]:
                 continue
             if len(cells) not in (3, 4):
                 raise document_error(
-                    place, f"expected topic,partition,offset or group,topic,partition,offset, found {len(cells)} fields"
+                    place, f"found {len(cells)} fields: use topic,partition,offset or group,topic,partition,offset"
                 )
             if len(cells) == 3 or cells[0] == group_id:
                 yield (place, *_three(cells[-3:]))
@@ -108,7 +108,7 @@ def _parse_json(name: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as e:
-        raise document_error(name, f"not JSON: {e}") from None
+        raise document_error(name, f"the file is not JSON: {e}") from None
 
 
 def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
@@ -130,11 +130,11 @@ def _of_json(name: str, text: str, group_id: str) -> Iterable[Entry]:
 
 def _entry(place: str, topic: object, partition: object, offset: object) -> tuple[str, TopicPartition, int]:
     if not is_topic(topic):
-        raise document_error(place, f"{shown(topic)} is not a topic")
+        raise document_error(place, f"invalid topic {shown(topic)}: use the name of a topic")
     if not is_number(partition, LARGEST_PARTITION):
-        raise document_error(place, f"{shown(partition)} is not a partition")
+        raise document_error(place, f"invalid partition {shown(partition)}: use an integer from 0")
     if not is_number(offset, LARGEST_OFFSET):
-        raise document_error(place, f"{shown(offset)} is not an offset")
+        raise document_error(place, f"invalid offset {shown(offset)}: use an integer from 0")
     assert isinstance(partition, int)
     assert isinstance(offset, int)
     return place, TopicPartition(topic, partition), offset
@@ -145,7 +145,7 @@ def _checked(name: str, entries: Iterable[Entry]) -> dict[TopicPartition, int]:
     for entry in entries:
         place, key, offset = _entry(*entry)
         if found.get(key, offset) != offset:
-            raise document_error(place, f"{key} appears twice, with {found[key]} and {offset}")
+            raise document_error(place, f"partition {key} has two offsets: {found[key]} and {offset}")
         found[key] = offset
         if len(found) > MOST_PARTITIONS:
             raise document_error(name, f"the file has more than {MOST_PARTITIONS} partitions")

@@ -17,7 +17,7 @@ from kctl.pipeline.mirrored_offsets import is_of_mirror
 NOT_COMMITTED = "no committed offset"
 NOT_READ = "no record read yet"
 GONE = "no such topic or partition"
-BEYOND = "committed offset is after the end: the topic was recreated or truncated"
+BEYOND = "committed offset is beyond the end: the topic was recreated or truncated"
 MIRRORED = "progress of kctl pipeline mirror: the offset belongs to the source topic"
 
 
@@ -186,12 +186,12 @@ def partition_lag(
         return PartitionLag(group_id, tp, None, end, None, member, NOT_COMMITTED, None, start)
     if committed > end:
         return PartitionLag(group_id, tp, committed, end, None, member, BEYOND, None)
-    note = f"{start - committed} of these records were deleted: the log starts at {start}" if committed < start else ""
+    note = f"{start - committed} unread records were deleted: the log starts at {start}" if committed < start else ""
     return PartitionLag(group_id, tp, committed, end, end - committed, member, note, None, start)
 
 
 def no_lag_text(admin: Admin, group_id: str) -> str:
-    return f"group {group_id} has {no_offsets_found(admin)}, and reads no partition"
+    return f"group {group_id} has no assigned partitions and {no_offsets_found(admin)}"
 
 
 def short(error: KafkaError) -> str:

@@ -129,7 +129,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
         listed = admin.list_groups(partial_timeout=half_of_rest_s(admin))
         group_ids = list(listed.groups)
         errors += listed.failed.values()
-        notes += [f"incomplete: the groups of broker {node} are missing" for node in listed.failed]
+        notes += [f"incomplete list: the groups of broker {node} are missing" for node in listed.failed]
     else:
         group_ids = chosen_groups(admin, group_ids)
     results = describe_in_half(admin, group_ids)
@@ -149,7 +149,7 @@ def look_at(common: Common, admin: Admin, query: LagQuery, samples: LagSamples) 
     if behind:
         worst = max(behind, key=lambda lag: lag.unread or 0)
         notes.append(
-            f"lag above --threshold {query.threshold} on {counted(len(behind), 'partition')}: the largest lag is "
+            f"lag exceeds --threshold {query.threshold} on {counted(len(behind), 'partition')}: the largest lag is "
             f"{worst.unread}, on {worst.partition} of group {worst.group_id}"
         )
     is_above = None if query.threshold is None else bool(behind)

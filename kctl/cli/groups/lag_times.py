@@ -34,7 +34,7 @@ NextRecords = Mapping[tuple[TopicPartition, int], RecordTime | KafkaError | None
 """Next record by partition and offset; None if there is none."""
 MOST_MARKERS = 100
 """Maximum lag for which `wait` checks whether only markers are left."""
-MARKERS_ONLY = "read to the end: only transaction markers follow"
+MARKERS_ONLY = "all records read: only transaction markers follow"
 
 
 def next_records(admin: Admin, lags: Iterable[PartitionLag]) -> NextRecords:

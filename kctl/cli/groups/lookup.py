@@ -90,22 +90,22 @@ def describe_in_half(admin: Admin, group_ids: Sequence[str]) -> Results[str, Gro
 
 def late_lines(results: Results[str, GroupDescription]) -> list[str]:
     late = [group_id for group_id, error in results.failed.items() if isinstance(error, ApiTimeout)]
-    return [f"no response in time for {', '.join(late)}"] if late else []
+    return [f"the coordinator did not respond in time for {', '.join(late)}"] if late else []
 
 
-def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], what: str) -> None:
+def refuse_members(group: GroupDescription, members: Sequence[MemberDescription], change: str) -> None:
     """Raise CommandError if there are members.
 
-    Args: what: end of the message, such as "nothing was changed".
+    Args: change: verb of the message, such as "delete" or "reset offsets of".
     """
     if not members:
         return
-    named = "; ".join(member_text(member) for member in members[:MOST_NAMED])
-    more = f"; and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
+    named = ", ".join(member_text(member) for member in members[:MOST_NAMED])
+    more = f", and {len(members) - MOST_NAMED} more" if len(members) > MOST_NAMED else ""
     count = counted(len(members), "active member")
     raise CommandError(
         ExitCode.UNAVAILABLE,
-        f"{what} because group {group.group_id} has {count}: {named}{more}",
+        f"cannot {change} group {group.group_id} with {count}: {named}{more}",
         "stop the consumers first. List them with: kctl groups members",
     )
 
@@ -115,7 +115,7 @@ def _refuse_unknown(group_id: str, missing: Sequence[str]) -> None:
         command = fill_command("kctl groups members {group}", {"group": group_id})
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
-            f"nothing was changed because group {group_id} has no member with {listed(missing)}",
+            f"cannot remove members of group {group_id}: no member has {listed(missing)}",
             f"list the members with: {command}",
         )
 
@@ -127,7 +127,7 @@ def find_members(
     by_instance = {each.group_instance_id: each for each in group.members if each.group_instance_id}
     by_id = {each.member_id: each for each in group.members}
     missing = [f"group.instance.id {name}" for name in instances if name not in by_instance]
-    missing += [f"member id {name}" for name in member_ids if name not in by_id]
+    missing += [f"member ID {name}" for name in member_ids if name not in by_id]
     _refuse_unknown(group.group_id, missing)
     # one named in both ways is one: by its id only this process leaves, and not one that has taken over its instance
     found = {MemberToRemove(name): by_id[name] for name in member_ids}

@@ -13,7 +13,11 @@ from kctl.cli.options import Common, with_common, with_options
 Group = Annotated[str, typer.Argument(metavar="GROUP", show_default=False)]
 Topics = Annotated[
     list[str] | None,
-    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Topic or partitions to include. Repeatable [default: all]."),
+    typer.Option(
+        "--topic",
+        metavar="TOPIC[:P,P-P]",
+        help="Topic, or partitions of a topic, to include. Repeatable [default: all].",
+    ),
 ]
 LARGEST_OFFSET = 2**63 - 1
 
@@ -39,7 +43,8 @@ def reset_offsets(
         typer.Option("--to-current", help="Keep the committed offset, or reset to the nearest existing offset."),
     ] = False,
     to_offset: Annotated[
-        int | None, typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="New offset.")
+        int | None,
+        typer.Option("--to-offset", min=0, max=LARGEST_OFFSET, metavar="N", help="New offset of each partition."),
     ] = None,
     shift_by: Annotated[
         int | None,
@@ -47,7 +52,7 @@ def reset_offsets(
     ] = None,
     to_datetime: Annotated[
         str | None,
-        typer.Option("--to-datetime", metavar="TIME", help="Time of the first record to read (UTC)."),
+        typer.Option("--to-datetime", metavar="TIME", help="UTC time of the first record to read."),
     ] = None,
     by_duration: Annotated[
         str | None,
@@ -58,13 +63,13 @@ def reset_offsets(
     from_file: Annotated[
         Path | None,
         typer.Option(
-            "--from-file", metavar="FILE", help="Read the new offsets from this file: topic,partition,offset, or JSON."
+            "--from-file", metavar="FILE", help="File of new offsets, as lines of topic,partition,offset, or as JSON."
         ),
     ] = None,
     export: Annotated[
         Path | None,
         typer.Option(
-            "--export", metavar="FILE", help="Write the new offsets to this file, in the format of --from-file."
+            "--export", metavar="FILE", help="File to write the new offsets to, in the format of --from-file."
         ),
     ] = None,
     create: Annotated[
@@ -93,7 +98,7 @@ def reset_offsets(
     }
     chosen = {flag: value for flag, value in given.items() if value is not None}
     if len(chosen) != 1:
-        problem = f"{' and '.join(chosen)} cannot be combined" if chosen else "choose a target"
+        problem = f"{' and '.join(chosen)} cannot be combined" if chosen else "no new offset given"
         raise click.UsageError(f"{problem}: use one of {', '.join(given)}.")
     if all_topics and (topics or from_file is not None):
         raise click.UsageError("--all-topics cannot be combined with --topic or --from-file.")

@@ -27,11 +27,11 @@ def remove_members(
     group: Group,
     instances: Annotated[
         list[str] | None,
-        typer.Option("--instance", metavar="ID", help="Static member with this group.instance.id. Repeatable."),
+        typer.Option("--instance", metavar="ID", help="Static member to remove, by group.instance.id. Repeatable."),
     ] = None,
     members: Annotated[
         list[str] | None,
-        typer.Option("--member", metavar="ID", help="Member with this member ID. Repeatable."),
+        typer.Option("--member", metavar="ID", help="Member to remove, by member ID. Repeatable."),
     ] = None,
 ) -> int:
     """Remove members from a group.

@@ -33,7 +33,7 @@ def _digits(digits: bytes, base: int, *, signed: bool) -> NumberReader:
         while len(text) <= _MOST_DIGITS and source.peek() in digits:
             text += source.read(1) or b""
         if not text.strip(b"-") or len(text) > _MOST_DIGITS:
-            raise source.bad(f"{what} expects a number here", at)
+            raise source.bad(f"expected a number for {what}", at)
         return int(text, base)
 
     return read
@@ -44,7 +44,7 @@ def _fixed_hex(size: int) -> NumberReader:
         at = source.offset
         text = source.read(size)
         if text is None or any(digit not in _HEX_DIGITS for digit in text):
-            raise source.bad(f"{what} expects {size} hexadecimal digits here", at)
+            raise source.bad(f"expected {size} hexadecimal digits for {what}", at)
         return int(text, 16)
 
     return read
@@ -54,7 +54,7 @@ def _binary(size: int, *, little: bool = False) -> NumberReader:
     def read(source: InputBytes, what: str) -> int:
         data = source.read(size)
         if data is None:
-            raise source.bad(f"the input ends within the {size} bytes of {what}")
+            raise source.bad(f"the input ends inside {what}, which has {size} bytes")
         return int.from_bytes(data, "little" if little else "big")
 
     return read
@@ -65,7 +65,7 @@ def _bool(source: InputBytes, what: str) -> int:
         if source.starts_with(text):
             source.read(len(text))
             return number
-    raise source.bad(f"{what} expects true or false here")
+    raise source.bad(f"expected true or false for {what}")
 
 
 NUMBER_READERS: dict[str, NumberReader] = {
@@ -86,7 +86,7 @@ OPEN_NUMBERS = frozenset({"", "ascii", "number", "hex"})
 
 def _base64_raw(text: bytes) -> bytes:
     if b"=" in text:
-        raise ValueError("base64raw has no padding")
+        raise ValueError("base64raw must not contain padding")
     return b64decode(text + b"=" * (-len(text) % 4), validate=True)
 
 

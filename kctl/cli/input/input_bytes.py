@@ -102,7 +102,7 @@ class InputBytes:
     def read_rest(self) -> bytes:
         while self._read():
             if len(self._buffer) - self._at > self.longest_bytes:
-                raise self.bad(f"longer than {self.longest_bytes} bytes at the end of the input (max.request.size)")
+                raise self.bad(f"the last field is longer than {self.longest_bytes} bytes (max.request.size)")
         taken = bytes(self._buffer[self._at :])
         self._at = len(self._buffer)
         return taken
@@ -114,7 +114,7 @@ class InputBytes:
         """
         while (size := scan(self._buffer, self._at, is_whole=self._is_at_end)) is None:
             if len(self._buffer) - self._at > self.longest_bytes:
-                raise self.bad(f"longer than {self.longest_bytes} bytes (max.request.size)")
+                raise self.bad(f"the field is longer than {self.longest_bytes} bytes (max.request.size)")
             if not self._read() and scan(self._buffer, self._at, is_whole=True) is None:
                 return None
         return self.read(size)
@@ -131,7 +131,7 @@ class InputBytes:
         return bad_input(problem, self._buffer, (self.offset if offset is None else offset) - self._taken_bytes)
 
     def _too_long(self, delimiter: bytes) -> bytes:
-        raise self.bad(f"longer than {self.longest_bytes} bytes (max.request.size) without {show_bytes(delimiter)}")
+        raise self.bad(f"no {show_bytes(delimiter)} found within {self.longest_bytes} bytes (max.request.size)")
 
     def _read(self) -> bool:
         if self._is_at_end:

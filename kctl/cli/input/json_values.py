@@ -79,7 +79,7 @@ def parse_json(data: bytes) -> Any:
     try:
         text = data.decode()
     except UnicodeDecodeError as e:
-        raise JsonError("not UTF-8", e.start) from None
+        raise JsonError("the line is not UTF-8", e.start) from None
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as e:
@@ -100,13 +100,13 @@ def bytes_of(value: Any) -> bytes | None:
         try:
             return value.encode()
         except UnicodeEncodeError:
-            raise JsonError("half of a surrogate pair is not text: write its bytes as base64") from None
+            raise JsonError("half of a surrogate pair is not valid text: write the bytes as base64") from None
     if isinstance(value, dict) and list(value) == ["base64"] and isinstance(value["base64"], str):
         try:
             return b64decode(value["base64"], validate=True)
         except (binascii.Error, ValueError) as e:
             raise JsonError(f"not valid base64: {e}") from None
-    raise JsonError(f'must be a string, null, or {{"base64":"..."}}, not {show_json(value)}')
+    raise JsonError(f'expected a string, null, or {{"base64":"..."}}, found {show_json(value)}')
 
 
 def show_json(value: Any) -> str:

@@ -57,7 +57,7 @@ def _check_fields(given: Any) -> None:
         if field not in FIELDS and field not in OF_THE_UNDELIVERED:
             raise JsonError(f"unknown field {show_json(field)}{nearest(field, FIELDS)}")
     if "value" not in given:
-        raise JsonError('"value" is missing: null is a tombstone, "" is empty')
+        raise JsonError('the field "value" is missing: use null for a tombstone, or "" for an empty value')
 
 
 def read_record(place: str, line: bytes, form: Form = JSONL) -> InputRecord:
@@ -87,7 +87,7 @@ def _data(given: dict[str, Any], field: str, form: Form) -> bytes | None:
             return json.dumps(given[field], ensure_ascii=False).encode("utf-8", "surrogatepass")
     elif given.get(f"{field}_schema") is not None:
         raise JsonError(
-            f'"{field}" is decoded. To encode it with the schema in "{field}_schema", use --encode {field}=auto'
+            f'cannot send decoded "{field}": encode with the schema in "{field}_schema" by --encode {field}=auto'
         )
     try:
         return bytes_of(given.get(field))

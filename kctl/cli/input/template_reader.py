@@ -47,9 +47,9 @@ def parse_input_template(text: str, null: bytes | None = None) -> InputTemplate:
     """
     parts = parse_template(text, _check)
     if not parts:
-        raise TemplateError("an empty template reads nothing", text, 0, 1)
+        raise TemplateError("the template is empty: use %v for the value", text, 0, 1)
     if all(isinstance(part, bytes) for part in parts):
-        raise TemplateError("no verb: %v reads the value", text, 0, len(text))
+        raise TemplateError("the template has no verb: use %v for the value", text, 0, len(text))
     last = parts[-1]
     if isinstance(last, Field) and last.verb is Verb.HEADERS and not _has(parts, Verb.HEADER_COUNT):
         raise TemplateError(_headers_end(), text, len(text) - 1, 1)
@@ -70,15 +70,15 @@ def _check(field: Field, before: Sequence[bytes | Field], *, inside_header: bool
         return "%H must come before %h: it is the number of headers"
     last = before[-1] if before else b""
     if isinstance(last, Field) and (why := _open_end(last, before[:-1])):
-        return f"{why}, or something between it and %{letter}"
+        return f"{why}, or a delimiter between %{last.verb.value} and %{letter}"
     if field.verb is Verb.HEADERS:
         if not field.parts:
-            return "%h{} reads nothing for each header"
+            return "%h{} has no verbs: use %k for header names and %v for header values"
         inner = field.parts[-1]
         if isinstance(inner, Field) and (why := _open_end(inner, field.parts[:-1])):
-            return f"{why}, or something after it inside %h{{...}}"
+            return f"{why}, or a delimiter after %{inner.verb.value} inside %h{{...}}"
         if not inside_header and not _has(field.parts, Verb.KEY):
-            return "%h{...} needs %k, the name of the header"
+            return "%h{...} needs %k for the names of headers"
     return ""
 
 
@@ -86,16 +86,17 @@ def _open_end(field: Field, before: Sequence[bytes | Field]) -> str:
     """Return how to define the end of `field` if its end is unknown, or ""."""
     verb = field.verb
     if verb in _TEXTS:
-        has_end = field.is_json or _has(before, _TEXTS[verb])
-        return "" if has_end else f"the end of %{verb.value} is unknown: put its length %{_TEXTS[verb].value} before it"
+        if field.is_json or _has(before, _TEXTS[verb]):
+            return ""
+        return f"the end of %{verb.value} is unknown: put the length %{_TEXTS[verb].value} before %{verb.value}"
     if verb is Verb.HEADERS:
         return "" if _has(before, Verb.HEADER_COUNT) else _headers_end()
     open_number = field.form in OPEN_NUMBERS
-    return f"the end of %{verb.value} is unknown: give it a size such as {{big32}}" if open_number else ""
+    return f"the end of %{verb.value} is unknown: add a size such as {{big32}}" if open_number else ""
 
 
 def _headers_end() -> str:
-    return "the end of the headers is unknown: put their number %H before them"
+    return "the end of the headers is unknown: put the number of headers %H before %h"
 
 
 def _has(parts: Sequence[bytes | Field], verb: Verb) -> bool:
@@ -189,7 +190,7 @@ class TemplateReader:
             if text is None:
                 if not is_last:
                     assert delimiter is not None
-                    raise stream.bad(f"{show_bytes(delimiter)} is missing: the input ends within {what}")
+                    raise stream.bad(f"the input ends inside {what}, before {show_bytes(delimiter)}")
                 text = stream.read_rest()
             is_null = text == self._null
             found.texts[verb] = None if is_null else _decoded(stream, at, what, field.form, decode, text)
@@ -202,12 +203,12 @@ class TemplateReader:
         def step(stream: InputBytes, found: _Found) -> None:
             size = found.numbers[length]
             if not 0 <= size <= self._longest_bytes:
-                why = f"the limit is {self._longest_bytes} (max.request.size)"
-                raise stream.bad(f"%{length.value} is the length of {what}, {size} bytes: {why}")
+                allowed = f"0 to {self._longest_bytes} (max.request.size)"
+                raise stream.bad(f"invalid length of {what}: %{length.value} is {size}, use {allowed}")
             at = stream.offset
             text = stream.read(form.size(size))
             if text is None:
-                raise stream.bad(f"the input ends within the {size} bytes of {what}")
+                raise stream.bad(f"the input ends inside {what}, which has {size} bytes")
             found.texts[verb] = _decoded(stream, at, what, field.form, form.decode, text)
 
         return step
@@ -222,7 +223,7 @@ class TemplateReader:
                 raise stream.bad("a header needs a name")
             found.headers.append((name.decode("utf-8", "surrogateescape"), header.texts.get(Verb.VALUE)))
             if len(found.headers) > _MOST_HEADERS:
-                raise stream.bad(f"more than {_MOST_HEADERS} headers")
+                raise stream.bad(f"the record has more than {_MOST_HEADERS} headers")
 
         def step(stream: InputBytes, found: _Found) -> None:
             count = found.numbers.get(Verb.HEADER_COUNT)
@@ -231,7 +232,7 @@ class TemplateReader:
                     read_one(stream, found)
                 return
             if not 0 <= count <= _MOST_HEADERS:
-                raise stream.bad(f"%H is {count}, more than {_MOST_HEADERS} headers")
+                raise stream.bad(f"invalid number of headers: %H is {count}, use 0 to {_MOST_HEADERS}")
             for _ in range(count):
                 read_one(stream, found)
 
@@ -243,7 +244,7 @@ def _literal(text: bytes, *, is_last: bool) -> Step:
         if stream.starts_with(text):
             stream.read(len(text))
         elif not is_last or stream.has_more():  # the last record needs no final literal
-            raise stream.bad(f"{show_bytes(text)} must come here")
+            raise stream.bad(f"expected {show_bytes(text)} here")
 
     return step
 
@@ -253,7 +254,7 @@ def _json(verb: Verb, what: str) -> Step:
         at = stream.offset
         text = stream.read_scanned(JsonScan())
         if text is None:
-            raise stream.bad(f"the input ends within the JSON of {what}")
+            raise stream.bad(f"the input ends inside the JSON of {what}")
         try:
             value = parse_json(text)
             plain = value is None or isinstance(value, str) or (isinstance(value, dict) and list(value) == ["base64"])

@@ -57,9 +57,9 @@ def plan(
         ),
     ] = None,
 ) -> int:
-    """Print a plan that moves replicas, with as few copies as possible.
+    """Print a plan that moves replicas with the fewest possible copies.
 
-    The plan has the JSON format of kafka-reassign-partitions.sh. Nothing is moved.
+    The plan has the JSON format of kafka-reassign-partitions.sh. The command does not move replicas.
     """
     from kctl.cli.partitions.plan import Wish, parse_ids, run_plan  # deferred import: keeps --help fast
 
@@ -95,15 +95,13 @@ def move(
             "--wait",
             parser=duration_ms,
             metavar="DURATION",
-            help="Maximum time to wait for the end. 0s starts the move and exits [default: no limit].",
+            help="Maximum time to wait for the moves to finish. Use 0s to exit immediately [default: no limit].",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted move, and remove its throttle.")
+        bool, typer.Option("--resume", help="Continue interrupted moves, and remove the throttle at the end.")
     ] = False,
-    cancel: Annotated[
-        bool, typer.Option("--cancel", help="Cancel unfinished moves, and remove their throttle.")
-    ] = False,
+    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel unfinished moves, and remove the throttle.")] = False,
     dry_run: ShownDryRun = False,
     yes: YesUnneeded = False,  # noqa: ARG001
 ) -> int:
@@ -133,12 +131,15 @@ def elect(
     common: Common,
     consent: Consent,
     topics: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOPIC[:P,P-P]]...", show_default=False, help="Topics or partitions that need leaders."
+        ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Select the partitions of all topics.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Elect leaders for all topics.")] = False,
     unclean: Annotated[
         bool,
-        typer.Option("--unclean", help="Elect any live replica if a partition has no leader. Records may be lost."),
+        typer.Option("--unclean", help="For partitions without a leader, elect any live replica. Records may be lost."),
     ] = False,
 ) -> int:
     """Elect the preferred leaders.

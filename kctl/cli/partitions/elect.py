@@ -55,11 +55,11 @@ def run_elect(common: Common, output: Output, topics: Sequence[str], *, unclean:
 
 def _refuse_contradictions(topics: Sequence[str], *, unclean: bool, everything: bool) -> None:
     if not everything and not topics:
-        raise click.UsageError("Name topics, or use --all.")
+        raise click.UsageError("Select topics, or add --all.")
     if everything and topics:
         raise click.UsageError("--all cannot be combined with topics.")
     if unclean and everything:
-        raise click.UsageError("--unclean cannot be combined with --all, because it loses records.")
+        raise click.UsageError("--unclean cannot be combined with --all, because unclean elections lose records.")
 
 
 def _partitions(admin: Admin, topics: Sequence[str]) -> dict[TopicPartition, PartitionInfo]:

@@ -46,9 +46,9 @@ from kctl.client.wording import counted, listed, size_text
 COLUMNS = ("topic", "partition", "replicas", "target_replicas", "result")
 CANCELLED, FAILED, STARTED, NOT_STARTED = "cancelled", "failed", "started", "not in progress"
 WHY = {
-    NOT_MOVED: "its move ended with other replicas than planned, because it was cancelled elsewhere",
-    ELSEWHERE: "another move to other brokers is in progress",
-    GONE: "it no longer exists",
+    NOT_MOVED: "another client cancelled the move",
+    ELSEWHERE: "a move to other brokers is in progress",
+    GONE: "the partition no longer exists",
 }
 
 
@@ -136,7 +136,7 @@ class _Move:
             broker, key = min(placed.items())
             raise CommandError(
                 ExitCode.UNKNOWN_RESOURCE,
-                f"nothing was changed because the plan puts {key} on broker {broker}, which is down or does not exist",
+                f"cannot move {key} to broker {broker}: the broker is down or does not exist",
                 "list running brokers with: kctl cluster describe",
             )
 
@@ -186,7 +186,7 @@ class _Move:
         except BaseException:
             if not moving:
                 self._common.say(
-                    f"{self._common.environment.program}: nothing was moved, because the throttle could not be set"
+                    f"{self._common.environment.program}: no partitions moved because the throttle could not be set"
                 )
             if not self._wanted.resume:
                 self._undo_throttle()
@@ -253,7 +253,7 @@ class _Move:
         self._results[key] = outcome
         if outcome != MOVED:
             code = ExitCode.UNKNOWN_RESOURCE if outcome == GONE else ExitCode.UNAVAILABLE
-            self._failed.append(CommandError(code, f"{key} was not moved: {WHY[outcome]}"))
+            self._failed.append(CommandError(code, f"cannot move {key}: {WHY[outcome]}"))
 
     @contextmanager
     def _continues(self) -> Iterator[None]:
@@ -265,12 +265,12 @@ class _Move:
             raise
 
     def _say_how_it_ends(self) -> None:
-        throttle = " with their throttle" if self._throttled else ""
+        throttle = " with the throttle" if self._throttled else ""
         removes = " and remove the throttle" if self._throttled else ""
-        self._common.say(f"{self._common.environment.program}: the moves that were started continue{throttle}")
+        self._common.say(f"{self._common.environment.program}: the started moves continue{throttle}")
         self._common.say(
-            f"hint: wait for the end{removes} with: {self._wanted.command('--resume')}. "
-            f"Stop the moves{removes} with: {self._wanted.command('--cancel')}"
+            f"hint: wait for the moves{removes} with: {self._wanted.command('--resume')}. "
+            f"Cancel the moves{removes} with: {self._wanted.command('--cancel')}"
         )
 
     # --- the end ----------------------------------------------------------------------------------------------------
@@ -328,8 +328,8 @@ class _Move:
         if watch.look():
             of_plan = counted(len(watch.pending), "partition")
             self._common.say(
-                f"{self._common.environment.program}: note: no move of {of_plan} is in progress. Waiting up to "
-                f"{duration_text(SETTLE_MS)} in case a move has just ended"
+                f"{self._common.environment.program}: note: no move is in progress for {of_plan}. Waiting up to "
+                f"{duration_text(SETTLE_MS)} for moves that have just ended"
             )
         look_until(runtime, timer, "--api-timeout", "the metadata of brokers", watch.look)
         for key, outcome in watch.outcomes.items():
@@ -363,9 +363,9 @@ class _Move:
 
 def _refuse_moving(view: View) -> None:
     if view.moves:
-        of_plan = f"{counted(len(view.moves), 'partition')} of the plan"
+        moving = counted(len(view.moves), "partition")
         raise CommandError(
             ExitCode.UNAVAILABLE,
-            f"nothing was changed, because a move is in progress for {of_plan}: {listed(view.moves)}",
-            "continue a move of this plan with --resume, or stop it with --cancel",
+            f"cannot start the plan during another move of {moving}: {listed(view.moves)}",
+            "continue the move with --resume, or cancel the move with --cancel",
         )

@@ -56,7 +56,7 @@ def run_plan(common: Common, wish: Wish) -> int:
         )
     if wish.to and wish.away_from:
         raise click.UsageError(
-            "--to-brokers cannot be combined with --exclude-brokers: --to-brokers names all brokers to use."
+            "--to-brokers cannot be combined with --exclude-brokers: --to-brokers lists all brokers to use."
         )
     if wish.replication_factor and not wish.topics:
         raise click.UsageError("Missing argument 'TOPIC': --replication-factor needs topics.")
@@ -77,15 +77,20 @@ def run_plan(common: Common, wish: Wish) -> int:
     if wish.rollback is not None:
         write_plan(wish.rollback, {key: current[key] for key in plan})
     write_lines(common.environment, plan_lines(plan))
-    changed = f"{len(plan)} of {counted(len(current), 'partition')} would change"
-    copied = f"{counted(copies_of(current, plan), 'replica')} would be copied"
-    common.say(f"{common.environment.program}: {changed}, {copied}" if plan else _nothing(common))
+    changed, copied = (
+        f"{len(plan)} of {counted(len(current), 'partition')}",
+        counted(copies_of(current, plan), "replica"),
+    )
+    would = f"the plan would change {changed} and copy {copied}"
+    common.say(f"{common.environment.program}: {would}" if plan else _nothing(common))
     left = _left_behind(chosen, {**current, **plan}, cluster)
     for each in left:
-        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"{each} after this plan"), is_error=False)
+        common.environment.say_failure(
+            Failure(ExitCode.PARTIAL_FAILURE, f"{each} even after this plan"), is_error=False
+        )
     if lost:
         why = f"cannot copy {counted(len(lost), 'partition')}: no in-sync replica is up"
-        hint = "start their brokers, or elect leaders with: kctl partitions elect --unclean"
+        hint = "start brokers of these partitions, or elect leaders with: kctl partitions elect --unclean"
         code = ExitCode.PARTIAL_FAILURE if current else ExitCode.UNAVAILABLE
         common.environment.say_failure(Failure(code, f"{why}: {listed(lost)}", hint), is_error=False)
         return code
@@ -102,7 +107,7 @@ def _left_behind(
 
 
 def _nothing(common: Common) -> str:
-    return f"{common.environment.program}: nothing would change"
+    return f"{common.environment.program}: the plan would change no partitions"
 
 
 def _all_partitions(admin: Admin, wish: Wish) -> dict[TopicPartition, PartitionInfo]:
@@ -178,12 +183,14 @@ def _goal(common: Common, wish: Wish, cluster: ClusterDescription) -> Goal:
         raise CommandError(
             ExitCode.UNKNOWN_RESOURCE,
             f"broker {missing[0]} is down or does not exist",
-            f"running brokers: {listed(racks)}",
+            f"use running brokers: {listed(racks)}",
         )
     used = {
         each: rack for each, rack in racks.items() if (not wish.to or each in wish.to) and each not in wish.away_from
     }
     if not used:
-        raise CommandError(ExitCode.USAGE, "no broker would be left", "--exclude-brokers lists all running brokers")
+        raise CommandError(
+            ExitCode.USAGE, "cannot exclude all running brokers (--exclude-brokers)", "exclude fewer brokers"
+        )
     used = _racks(common, used, ignored=wish.ignore_racks)
     return Goal(used, wish.away_from, bool(wish.to), wish.replication_factor)

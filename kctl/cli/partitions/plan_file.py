@@ -54,7 +54,7 @@ def read_plan(path: Path, clock: Clock, timeout_ms: int) -> dict[TopicPartition,
             content = read_document(path, LARGEST_FILE_BYTES)
         document: Any = json.loads(content)
     except (ValueError, RecursionError) as e:
-        raise document_error(str(path), f"not JSON: {e}") from None
+        raise document_error(str(path), f"the file is not JSON: {e}") from None
     return _targets(str(path), document)
 
 
@@ -62,7 +62,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
     if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
         raise document_error(name, 'the list "partitions" is missing')
     if document.get("version", VERSION) != VERSION:
-        raise document_error(name, f"version {shown(document['version'])} is not supported: use {VERSION}")
+        raise document_error(name, f"invalid version {shown(document['version'])}: use {VERSION}")
     if len(document["partitions"]) > MOST_PARTITIONS:
         raise document_error(name, f"the plan has more than {MOST_PARTITIONS} partitions")
     found: dict[TopicPartition, tuple[int, ...]] = {}
@@ -73,7 +73,7 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
         key = _partition(place, entry)
         replicas = _replicas(place, key, entry.get("replicas"))
         if key in found:
-            raise document_error(place, f"{key} appears twice")
+            raise document_error(place, f"partition {key} appears twice")
         _check_log_dirs(place, key, entry.get("log_dirs") or [])
         found[key] = replicas
     return found
@@ -82,22 +82,22 @@ def _targets(name: str, document: Any) -> dict[TopicPartition, tuple[int, ...]]:
 def _partition(place: str, entry: dict[str, Any]) -> TopicPartition:
     topic, partition = entry.get("topic"), entry.get("partition")
     if not is_topic(topic):
-        raise document_error(place, f"{shown(topic)} is not a topic")
+        raise document_error(place, f"invalid topic {shown(topic)}: use the name of a topic")
     if not isinstance(partition, int) or not is_number(partition, LARGEST_NUMBER):
-        raise document_error(place, f"{shown(partition)} is not a partition")
+        raise document_error(place, f"invalid partition {shown(partition)}: use an integer from 0")
     return TopicPartition(topic, partition)
 
 
 def _replicas(place: str, key: TopicPartition, replicas: Any) -> tuple[int, ...]:
     if not isinstance(replicas, list) or not replicas or not all(is_number(each, LARGEST_NUMBER) for each in replicas):
-        raise document_error(place, f"{shown(replicas)} is not a list of broker ids")
+        raise document_error(place, f"invalid replicas {shown(replicas)}: use a list of broker IDs")
     if len(set(replicas)) < len(replicas):
-        raise document_error(place, f"{key} has a broker twice: {shown(replicas)}")
+        raise document_error(place, f"invalid replicas {shown(replicas)} of {key}: use each broker only once")
     return tuple(replicas)
 
 
 def _check_log_dirs(place: str, key: TopicPartition, log_dirs: object) -> None:
     if not isinstance(log_dirs, list):
-        raise document_error(place, f"{shown(log_dirs)} is not a list of log_dirs")
+        raise document_error(place, f"invalid log_dirs {shown(log_dirs)}: use a list of strings")
     if any(each != ANY for each in log_dirs):
-        raise document_error(place, f'{key} names log_dirs: only "{ANY}" is possible, kctl moves between brokers')
+        raise document_error(place, f'cannot move {key} between log directories: use "{ANY}" in log_dirs')

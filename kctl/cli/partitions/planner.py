@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kctl.client.cluster import TopicPartition
+from kctl.client.wording import counted
 
 CANDIDATES = 50
 """Maximum number of topics, and of partitions of a topic, to compare for one move."""
@@ -140,7 +141,9 @@ class _Layout:
             if broker == _OPEN:
                 free = [each for each in self._racks if each not in places]
                 if not free:
-                    raise NotPossible(f"{key} needs {len(places)} brokers, and there are {len(self._racks)}")
+                    raise NotPossible(
+                        f"cannot place {len(places)} replicas of {key} on {counted(len(self._racks), 'broker')}"
+                    )
                 places[index] = self._best(key, free)
                 self._count(key, places[index])
 

@@ -79,7 +79,7 @@ class Watch:
             if outcome is not None:
                 self.outcomes[key] = outcome
         left = self.pending
-        of_all = f"{len(left)} of {len(self._targets)} have not ended: " if left else ""
+        of_all = f"{len(left)} of {len(self._targets)} moves are unfinished: " if left else ""
         return of_all + listed(left)
 
     def _outcome(self, key: TopicPartition, now_ms: int) -> str | None:

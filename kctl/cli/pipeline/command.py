@@ -28,7 +28,7 @@ app = Commands(cls=PipelineGroup, no_args_is_help=True)
 
 @app.callback()
 def pipeline() -> None:
-    """Export, import, mirror, replay, and count topics with Spark.
+    """Export, import, mirror, replay, and analyze topics with Spark.
 
     Jobs run on this machine, or on a cluster with --master. Run a job again to continue. Needs the extra `spark` (pip
     install '.[spark]' in a checkout) and Java 17.

@@ -62,8 +62,8 @@ def column_options(
     ] = None,
 ) -> ColumnOptions:
     forms = parse_sides(decode or (), "'--decode'", _form)
-    schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "an empty name.")
-    messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "an empty name.")
+    schemas = parse_sides(schema or (), "'--schema'", lambda text: "" if text else "the name is empty.")
+    messages = parse_sides(message or (), "'--protobuf-message'", lambda text: "" if text else "the name is empty.")
     for option, found in (("--schema", schema), ("--protobuf-message", message)):
         if found and not forms:
             raise click.UsageError(f"{option} needs --decode.")

@@ -68,8 +68,8 @@ def export(
         typer.Option(
             "--partition-by",
             metavar="FIELD",
-            help="Partition by day, hour, topic, partition, a decoded field such as value.country, or its time: "
-            "day(value.created), hour(value.created).",
+            help="Partitioning of files: day, hour, topic, partition, a decoded field such as value.country, or a "
+            "decoded time such as day(value.created) or hour(value.created).",
         ),
     ] = None,
     level: LevelOption = 1,
@@ -136,9 +136,9 @@ def _show_plan(common: Common, output: Output, plan: "ExportPlan", round_ms: int
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan)))
     size_bytes, tasks = sum(plan.topic_bytes.values()), len(plan.tasks)
     common.say(
-        f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {size_bytes} bytes in the "
-        f"log, {counted(tasks, 'task')}; {plan.resumed} partitions continue where an earlier run ended; "
-        f"a run commits finished files every {duration_text(round_ms)} (--round-time)"
+        f"kctl pipeline: dry run: would export {plan.offsets} offsets (about {size_bytes} bytes in the log) in "
+        f"{counted(tasks, 'task')}. Partitions continued from an earlier run: {plan.resumed}. Interval of commits: "
+        f"{duration_text(round_ms)} (--round-time)"
     )
     return ExitCode.OK
 
@@ -193,5 +193,5 @@ def size_of(text: str, flag: str = "--range-size", what: str = "a range") -> int
     except ValueError as e:
         raise click.BadParameter(str(e), param_hint=f"'{flag}'") from None
     if size_bytes <= 0:
-        raise click.BadParameter(f"{what} must have at least one byte.", param_hint=f"'{flag}'")
+        raise click.BadParameter(f"{what} must have at least 1 byte.", param_hint=f"'{flag}'")
     return size_bytes

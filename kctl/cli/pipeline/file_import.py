@@ -62,11 +62,15 @@ def import_(
     keep_timestamps: KeepTimestampsOption = False,
     unordered: Annotated[
         bool,
-        typer.Option("--unordered", help="Import ranges of a partition in parallel, which does not keep their order."),
+        typer.Option(
+            "--unordered", help="Import the ranges of a partition in parallel, without keeping the order of records."
+        ),
     ] = False,
     create: Annotated[
         bool,
-        typer.Option("--create", help="Create missing topics with the exported partitions and configs."),
+        typer.Option(
+            "--create", help="Create missing topics with the partition counts and configs of the exported topics."
+        ),
     ] = False,
     groups: Annotated[
         list[str] | None,
@@ -83,7 +87,7 @@ def import_(
             "--progress",
             parser=files_text,
             metavar="LOCATION",
-            help="Location for the progress of the import. Required for tables [default: in the export].",
+            help="Location where the progress of the import is stored. Required for tables [default: in the export].",
         ),
     ] = None,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
@@ -127,7 +131,7 @@ def import_(
         facts["groups"] = [each._asdict() for each in found.group_offsets]
     write_listing(common.environment, output, Listing("result", tuple(row), [row], facts))
     for topic, of_topic in found.created.items():
-        common.say(f"kctl pipeline: {topic} was created with {facts_text(of_topic)}")
+        common.say(f"kctl pipeline: topic {topic} created with {facts_text(of_topic)}")
     say_refused_configs(common, found.refused_configs)
     say_groups(common, found.group_offsets)
     is_whole = not found.refused_configs and not any(each.is_left_behind for each in found.group_offsets)
@@ -144,18 +148,18 @@ def _show_plan(common: Common, output: Output, plan: "ImportPlan", *, allow_loss
     more = {"groups": groups} if plan.groups else {}
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, _plan_rows(plan), more))
     common.say(
-        f"kctl pipeline: dry run, nothing was sent: {plan.records} records, {plan.size_bytes} bytes, "
-        f"{counted(len(plan.tasks), 'task')}; {plan.done} ranges are imported already"
+        f"kctl pipeline: dry run: would import {plan.records} records ({plan.size_bytes} bytes) in "
+        f"{counted(len(plan.tasks), 'task')}. Ranges already imported: {plan.done}"
     )
     for topic, facts in plan.missing.items():
-        common.say(f"kctl pipeline: {topic} would be created with {facts_text(facts)}")
+        common.say(f"kctl pipeline: dry run: would create topic {topic} with {facts_text(facts)}")
     for group in plan.groups:
         places = listed(
             f"{topic}-{number} at {offset}"
             for topic, some in sorted(plan.facts.groups[group].items())
             for number, offset in sorted(some.items())
         )
-        what = one_line(f"{group} would continue with the records at these offsets of the export: {places}")
+        what = one_line(f"dry run: group {group} would continue with the records at these exported offsets: {places}")
         common.say(f"kctl pipeline: {what}")
     say_problems(common, plan.problems)
     return ExitCode.DATA if plan.problems and not allow_loss else ExitCode.OK

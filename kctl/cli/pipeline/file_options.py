@@ -31,13 +31,19 @@ FileFormatOption = Annotated[
 ]
 LayoutOption = Annotated[
     str,
-    typer.Option("--layout", metavar="NAME", help="Subdirectories of a topic: topic (none), date, or hour, in UTC."),
+    typer.Option(
+        "--layout",
+        metavar="NAME",
+        help="Subdirectories of each topic: topic (no subdirectories), date, or hour. Times are in UTC.",
+    ),
 ]
-LevelOption = Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="Compression level of zstd.")]
+LevelOption = Annotated[int, typer.Option("--level", min=1, max=22, metavar="N", help="Compression level for zstd.")]
 FileSizeOption = Annotated[
     str | None,
     typer.Option(
-        "--file-size", metavar="SIZE", help="Target size of files [default: the table property, or one file per range]."
+        "--file-size",
+        metavar="SIZE",
+        help="Target size of files [default: the size in the table properties, or one file per range].",
     ),
 ]
 RoundTimeOption = Annotated[
@@ -56,11 +62,11 @@ BadRecordOption = Annotated[
         "--on-bad-record",
         parser=BAD_RECORD_POLICIES,
         metavar="POLICY",
-        help="Action for records with a value that the target cannot store: error, null (write without the "
-        "value), or skip. Bad records are listed in _errors.",
+        help="Action for records that the target cannot store: error, null (write the record without the value), or "
+        "skip. With null and skip, kctl lists the records in _errors.",
     ),
 ]
 RangeSizeOption = Annotated[
     str,
-    typer.Option("--range-size", metavar="SIZE", help="Approximate size of a task, as stored in the log."),
+    typer.Option("--range-size", metavar="SIZE", help="Approximate size of each task, in bytes of the log."),
 ]

@@ -70,7 +70,9 @@ def mirror(
     ] = False,
     restart: Annotated[
         bool,
-        typer.Option("--restart", help="Copy all records again, after the existing records of the target."),
+        typer.Option(
+            "--restart", help="Copy all records again, and append them to the existing records of the target."
+        ),
     ] = False,
     groups: Annotated[
         list[str] | None,
@@ -96,7 +98,7 @@ def mirror(
     Partitions, headers, and timestamps stay the same. Run the command again to continue. See docs/pipeline-mirror.md.
     """
     if not target.is_given:
-        raise click.UsageError("Choose a target: --to-bootstrap, --to-config or --to-topic.")
+        raise click.UsageError("Choose a target: --to-bootstrap, --to-config, or --to-topic.")
     names, pattern = parsed_topics(topics)
     start = _start(names, from_position, restart=restart)
     output = common.choose_output(*SHAPES)
@@ -140,7 +142,7 @@ def _offsets(text: str) -> dict[int, int]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})=(\d{1,18})\s*", part)
         if found is None:
-            problem = f"{part[:40]!r} is not PARTITION=OFFSET: use a form such as 0=500,1=700, or end"
+            problem = f"{part[:40]!r} is not in the form PARTITION=OFFSET: use a list such as 0=500,1=700, or end"
             raise click.BadParameter(problem, param_hint="'--from-position'")
         offsets[int(found[1])] = int(found[2])
     return offsets
@@ -160,7 +162,7 @@ def _start(topics: Sequence[str], from_position: str | None, *, restart: bool) -
     if from_position == "end":
         return TO_LATEST._replace(option="--from-position")
     if len(topics) != 1:
-        raise click.UsageError("--from-position with offsets needs the name of a single topic.")
+        raise click.UsageError("--from-position with offsets needs exactly one topic name.")
     offsets = {TopicPartition(topics[0], number): at for number, at in _offsets(from_position).items()}
     return RangeBound(partitions=tuple(sorted(offsets.items())), option="--from-position")
 
@@ -170,17 +172,22 @@ def _show_plan(common: Common, output: Output, plan: "MirrorPlan", *, allow_loss
     rows: list[Row] = [dict(zip(PLAN_COLUMNS, each, strict=True)) for each in fields]
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     for topic, facts in plan.missing.items():
-        common.say(f"kctl pipeline: the target has no topic {topic}; --create creates it with {facts_text(facts)}")
+        common.say(
+            f"kctl pipeline: topic {topic} does not exist in the target. Add --create to create it with "
+            f"{facts_text(facts)}"
+        )
     for topic, count in plan.grown.items():
-        common.say(f"kctl pipeline: {topic} would get new partitions ({count} in total)")
+        common.say(
+            f"kctl pipeline: dry run: would add partitions to target topic {topic} (current partitions: {count})"
+        )
     for topic, limit_ms in plan.limits_ms.items():
         common.say(
-            f"kctl pipeline: {topic} rejects records with a timestamp more than {duration_text(limit_ms)} in the "
-            "future (default of message.timestamp.after.max.ms in the target)"
+            f"kctl pipeline: target topic {topic} rejects records with a timestamp more than "
+            f"{duration_text(limit_ms)} in the future (default of message.timestamp.after.max.ms)"
         )
     say_problems(common, plan.problems)
     common.say(
-        f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets, about {plan.size_bytes} bytes in "
-        f"the log, {counted(len(plan.tasks), 'task')}; {plan.resumed} partitions continue where an earlier run ended"
+        f"kctl pipeline: dry run: would mirror {plan.offsets} offsets (about {plan.size_bytes} bytes in the log) in "
+        f"{counted(len(plan.tasks), 'task')}. Partitions continued from an earlier run: {plan.resumed}"
     )
     return ExitCode.DATA if plan.problems and not allow_loss else ExitCode.OK

@@ -54,12 +54,17 @@ def replay(
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="TIME", help="First timestamp to replay, such as 2024-05-01T12:00:00Z or -1h."),
+        typer.Option(
+            "--since", metavar="TIME", help="Start time of the records to replay, such as 2024-05-01T12:00:00Z or -1h."
+        ),
     ] = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="TIME", help="End of the timestamps to replay (exclusive).")
+        str | None, typer.Option("--until", metavar="TIME", help="End time of the records to replay (exclusive).")
     ] = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="PATTERN", help="Pattern that keys must match.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="PATTERN", help="Regular expression that the key of records must match."),
+    ] = None,
     headers: Annotated[
         list[str] | None,
         typer.Option("--header", metavar="NAME[=VALUE]", help="Header that records must have. Repeatable."),
@@ -80,7 +85,9 @@ def replay(
             help="Select records with a jq program. Its input is the record as in consume --output jsonl.",
         ),
     ] = None,
-    rate: Annotated[str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate, such as 500/s.")] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="N/s", help="Maximum rate of records, such as 500/s.")
+    ] = None,
     max_attempts: Annotated[
         int,
         typer.Option(
@@ -110,7 +117,7 @@ def replay(
     writes nothing.
     """
     if target.topic is None and topic_header is None:
-        raise click.UsageError("Choose a target: --to-topic or --topic-from-header.")
+        raise click.UsageError("Choose a target: --to-topic, or --topic-from-header.")
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.session import check_packages
@@ -161,8 +168,8 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
         "misplaced": found.misplaced,
     }
     write_listing(common.environment, output, Listing("replayed", COLUMNS, rows, facts))
-    what = "dry run, nothing was sent: would replay" if is_dry_run else "replayed"
-    common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} of {found.read} read")
+    what = "dry run: would replay" if is_dry_run else "replayed"
+    common.say(f"kctl pipeline: {what} {counted(found.records, 'record')} (records read: {found.read})")
     _report_skipped(common, found)
     return ExitCode.PARTIAL_FAILURE if found.misplaced else ExitCode.OK
 
@@ -170,12 +177,13 @@ def _show(common: Common, output: Output, found: "Replayed", *, is_dry_run: bool
 def _report_skipped(common: Common, found: "Replayed") -> None:
     if found.exhausted:
         common.say(
-            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped: already replayed --max-attempts times"
+            f"kctl pipeline: {counted(found.exhausted, 'record')} skipped, because the limit of replays is reached "
+            f"(--max-attempts)"
         )
     if found.misplaced:
         common.say(
-            f"kctl pipeline: {counted(found.misplaced, 'record')} skipped: the target topic is missing, not for "
-            "records, or the topic being read"
+            f"kctl pipeline: {counted(found.misplaced, 'record')} skipped, because the target topic does not exist, "
+            f"is internal, or is the topic to read"
         )
 
 
@@ -187,10 +195,13 @@ def _time_ms(common: Common, text: str, flag: str, *, is_named: bool) -> int:
     wall_ms = common.environment.clock.wall_ms()
     at, later = (_instant(text, flag, wall_ms=each) for each in (wall_ms, wall_ms + 1))
     if at != later and is_named:
-        raise click.UsageError(f"{flag} {text} changes with each run of --name: use {flag} {str(at)[1:]}.")
+        raise click.UsageError(
+            f"{flag} {text} gives another time in each run, which --name does not allow: use {flag} {str(at)[1:]}."
+        )
     if at != later:
         common.say(
-            f"kctl pipeline: {flag} {text} means {flag} {str(at)[1:]} in this run. To continue this run, use that time"
+            f"kctl pipeline: {flag} {text} is {str(at)[1:]} in this run. To continue this run later, use {flag} "
+            f"{str(at)[1:]}"
         )
     return at.at_ms
 
@@ -201,7 +212,9 @@ def _instant(text: str, flag: str, *, wall_ms: int) -> "AtTime":
 
     spec = click.parsed(partial(parse_offset, wall_ms=wall_ms), f"@{text}", f"'{flag}'")
     if not isinstance(spec.start, AtTime) or spec.end is not None or spec.is_open:
-        raise click.BadParameter(f"{text[:80]!r} is not a time", param_hint=f"'{flag}'")
+        raise click.BadParameter(
+            f"{text[:80]!r} is not a time: use a time such as 2024-05-01T12:00:00Z or -1h", param_hint=f"'{flag}'"
+        )
     return spec.start
 
 
@@ -215,7 +228,7 @@ def _offsets(text: str) -> "WantedOffsets":
 
     found = re.fullmatch(r"(?:(\d{1,9})=)?(\d{0,18}):(\d{0,18})", text)
     if found is None or text.endswith("=:") or text == ":":
-        problem = f"{text[:40]!r} is not FROM:TO or PARTITION=FROM:TO, as in 0=100:200"
+        problem = f"{text[:40]!r} is not a range: use FROM:TO or PARTITION=FROM:TO, such as 0=100:200"
         raise click.BadParameter(problem, param_hint="'--offset'")
     partition, start, end = (int(part) if part else None for part in found.groups())
     return WantedOffsets(partition, start, end)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 AllowLossOption = Annotated[
     bool,
     typer.Option(
-        "--allow-loss", help="Continue if source records were deleted, or if the target would delete or reject records."
+        "--allow-loss",
+        help="Continue if records were deleted from the source, or if the target would delete or reject records.",
     ),
 ]
 
@@ -45,10 +46,17 @@ class ContinuingOptions(NamedTuple):
 
 
 def continuing_options(
-    continuous: Annotated[bool, typer.Option("--continuous", help="Continue with new records until Ctrl-C.")] = False,
+    continuous: Annotated[
+        bool, typer.Option("--continuous", help="Keep running and process new records until Ctrl-C.")
+    ] = False,
     interval: Annotated[
         int | None,
-        typer.Option("--interval", parser=duration_ms, metavar="DURATION", help="Refresh interval [default: 10s]."),
+        typer.Option(
+            "--interval",
+            parser=duration_ms,
+            metavar="DURATION",
+            help="Interval between checks for new records [default: 10s].",
+        ),
     ] = None,
     allow_loss: AllowLossOption = False,
 ) -> ContinuingOptions:
@@ -80,7 +88,7 @@ def target_text(text: str) -> str:
 def files_text(text: str) -> str:
     """Return `text` if it is a directory or an object store URL. Raises: click.BadParameter: another location."""
     if not isinstance(parse_location(target_text(text)), Path | StoreUrl):
-        raise click.BadParameter(f"{text[:80]!r} is a table: use a folder, or a URL such as s3://BUCKET/PREFIX")
+        raise click.BadParameter(f"{text[:80]!r} is a table: use a directory, or a URL such as s3://BUCKET/PREFIX")
     return text
 
 
@@ -136,7 +144,7 @@ class SparkOptions(NamedTuple):
 
 def spark_options(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show partitions, offsets, and tasks, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show the partitions, offsets, and tasks of the job without running it.")
     ] = False,
     master: Annotated[
         str | None,
@@ -156,7 +164,7 @@ def spark_options(
     ] = None,
     spark_conf: Annotated[
         list[str] | None,
-        typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark property. Do not pass secrets here. Repeatable."),
+        typer.Option("--spark-conf", metavar="KEY=VALUE", help="Spark property. Must not be a secret. Repeatable."),
     ] = None,
     spark_log: Annotated[
         Path | None,
@@ -171,7 +179,7 @@ def spark_options(
         typer.Option(
             "--worker-python",
             metavar="PATH",
-            help="Python of the workers of a cluster [default: $PYSPARK_PYTHON, then the Python of kctl].",
+            help="Path of Python on the workers of a cluster [default: $PYSPARK_PYTHON, then the Python of kctl].",
         ),
     ] = None,
 ) -> SparkOptions:
@@ -179,7 +187,9 @@ def spark_options(
 
     url = LOCAL_MASTER if master is None else master
     if re.fullmatch(MASTERS, url) is None:
-        problem = f"{url[:80]!r} is not local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
+        problem = (
+            f"{url[:80]!r} is not a Spark master: use local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
+        )
         raise click.BadParameter(problem, param_hint="'--master'")
     submitted = SUBMITTED in os.environ
     if submitted and (master or remote or worker_python or spark_conf):
@@ -190,10 +200,12 @@ def spark_options(
     for text in spark_conf or ():
         key, equals, value = text.partition("=")
         if not equals or not key.startswith("spark."):
-            raise click.BadParameter(f"{text[:80]!r} is not spark.KEY=VALUE", param_hint="'--spark-conf'")
+            raise click.BadParameter(f"{text[:80]!r} is not in the form spark.KEY=VALUE", param_hint="'--spark-conf'")
         if re.search(r"(?i)(password|secret|token|secret[.]?key|access[.]?key)$", key):
-            problem = f"{key[:80]} is a secret, which other users see in the list of processes"
-            raise click.BadParameter(f"{problem}: set it in spark-defaults.conf.", param_hint="'--spark-conf'")
+            problem = f"{key[:80]} is a secret, which other users can see in the list of processes"
+            raise click.BadParameter(
+                f"{problem}: set the property in spark-defaults.conf.", param_hint="'--spark-conf'"
+            )
         properties[key] = value
     asked = master is not None or remote is not None or submitted
     return SparkOptions(url, asked, properties, spark_log, worker_python, dry_run, remote, submitted)
@@ -287,7 +299,7 @@ def task_properties(settings: Mapping[str, Setting], *, is_local: bool) -> dict[
         else:
             raise CommandError(
                 ExitCode.USAGE,
-                f"cannot use {name} of {setting.origin} on the workers: the file exists on this machine only",
+                f"cannot use {name} of {setting.origin} on the workers: the file exists only on this machine",
                 "put the file at the same path on each worker, with mode 0600, and use --command-config",
             )
     return found

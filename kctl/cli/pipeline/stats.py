@@ -56,9 +56,9 @@ SHOWN = (
 )
 MOST_KEYS = 5
 EXPLANATION = (
-    "gaps: offsets without a record, after compaction or transactions. share percent: share of the topic's records. "
-    "distinct keys: an estimate with an error of about 2%. p50, p99: the size of 50% or 99% of the values, rounded up "
-    "to a power of two. unordered: records with an earlier timestamp than the previous record."
+    "gaps: offsets without a record, because of compaction or transactions. share percent: percentage of the "
+    "records of the topic. distinct keys: an estimate with an error of about 2%. p50, p99: percentiles of the value "
+    "size, rounded up to a power of two. unordered: records with an earlier timestamp than the previous record."
 )
 
 
@@ -114,7 +114,7 @@ def _show_plan(common: Common, output: Output, plan: "StatsPlan") -> int:
     ]
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
-        f"kctl pipeline: dry run, nothing was read: {plan.offsets} offsets, about {plan.size_bytes} bytes in the log, "
+        f"kctl pipeline: dry run: would read {plan.offsets} offsets (about {plan.size_bytes} bytes in the log) in "
         f"{counted(len(plan.tasks), 'task')}"
     )
     return ExitCode.OK
@@ -169,14 +169,16 @@ def _falling(counts: Mapping[Any, int]) -> list[tuple[Any, int]]:
 
 def _notes(found: "TopicStatistics") -> Iterator[str]:
     total = found.total
-    skew = "" if found.skew is None else f"; the largest partition has {found.skew:.2g} times the mean"
+    skew = (
+        "" if found.skew is None else f", {found.skew:.2g} times the average number of records in the largest partition"
+    )
     yield f"{total.records} records, about {total.distinct_keys.estimate} keys{skew}"
     keys = frequent_keys(total.frequent_keys)[:MOST_KEYS]
     if keys:
         yield "most frequent keys: " + ", ".join(f"{key} ({count})" for key, count in keys)
     ids = _falling(total.schema_ids)[:MOST_KEYS]
     if ids:
-        yield "schema ids: " + ", ".join(f"{number} ({count} records)" for number, count in ids)
+        yield "schema IDs: " + ", ".join(f"{number} ({count} records)" for number, count in ids)
 
 
 def _tables(found: "TopicStatistics", rows: list[Row]) -> Iterator["TitledRows"]:
@@ -195,6 +197,6 @@ def _tables(found: "TopicStatistics", rows: list[Row]) -> Iterator["TitledRows"]
         {"value_bytes": "0" if not bits else f"{1 << (bits - 1)} to {(1 << bits) - 1}", "records": count}
         for bits, count in sorted(found.total.value_sizes.items())
     ]
-    for title, table in (("Most frequent keys", keys), ("Schema ids", ids), ("Sizes of values", sizes)):
+    for title, table in (("Most frequent keys", keys), ("Schema IDs", ids), ("Sizes of values", sizes)):
         if table:
             yield TitledRows(title, table)

@@ -34,7 +34,7 @@ def status(
         ),
     ],
     prometheus: Annotated[
-        bool, typer.Option("--prometheus", help="Print metrics in the text format of Prometheus.")
+        bool, typer.Option("--prometheus", help="Print the metrics in the Prometheus text format.")
     ] = False,
 ) -> int:
     """Show offsets, lag, age, and size of an export.
@@ -65,7 +65,7 @@ def status(
 
 def _summary(found: "TargetStatus") -> str:
     facts = found.facts
-    last = "" if found.age_ms is None else f"; last commit {duration_text(max(0, found.age_ms))} ago"
+    last = "" if found.age_ms is None else f", last commit {duration_text(max(0, found.age_ms))} ago"
     counts = f"{counted(facts.records, 'record')} in {counted(facts.files, 'file')}, {facts.size_bytes} bytes"
     return f"{counts}, {counted(facts.rounds, 'round')}{last}"
 
@@ -75,19 +75,25 @@ def _metrics(found: "TargetStatus") -> "Iterator[Metric]":
 
     facts = found.facts
     for name, text, value in (
-        ("records", "Records of the export.", facts.records),
-        ("files", "Files of the export.", facts.files),
-        ("bytes", "Size of the files.", facts.size_bytes),
-        ("rounds", "Rounds that were committed.", facts.rounds),
+        ("records", "Number of records in the export.", facts.records),
+        ("files", "Number of files in the export.", facts.files),
+        ("bytes", "Size of the files in the export, in bytes.", facts.size_bytes),
+        ("rounds", "Number of committed rounds.", facts.rounds),
     ):
         yield Metric(f"kctl_export_{name}", text, [({}, value)])
     if facts.committed_at_ms is not None:
-        text = "Time of the last commit."
+        text = "Time of the last commit, in seconds since the epoch."
         yield Metric("kctl_export_commit_timestamp_seconds", text, [({}, facts.committed_at_ms / 1000)])
     labelled = [({"topic": each.topic, "partition": str(each.partition)}, each) for each in found.partitions]
     offsets = [(labels, float(each.offset)) for labels, each in labelled]
     yield Metric("kctl_export_offset", "Next offset to export.", [*offsets])
     lags = [(labels, float(each.lag)) for labels, each in labelled if each.lag is not None]
-    yield Metric("kctl_export_lag_records", "Offsets between the export and the end of the partition.", [*lags])
+    yield Metric(
+        "kctl_export_lag_records", "Number of offsets between the export and the end of the partition.", [*lags]
+    )
     newest = [(labels, each.newest_ms / 1000) for labels, each in labelled if each.newest_ms is not None]
-    yield Metric("kctl_export_newest_timestamp_seconds", "Largest timestamp of the records.", [*newest])
+    yield Metric(
+        "kctl_export_newest_timestamp_seconds",
+        "Largest timestamp of the records in the export, in seconds since the epoch.",
+        [*newest],
+    )

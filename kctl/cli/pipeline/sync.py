@@ -53,8 +53,8 @@ def sync(
         typer.Option(
             "--checkpoint",
             metavar="FOLDER",
-            help="Directory on this machine for Spark's offsets. Required if --to is not a directory [default: "
-            "_checkpoint in --to].",
+            help="Directory on this machine where Spark stores offsets. Required if --to is not a directory "
+            "[default: _checkpoint in --to].",
         ),
     ] = None,
     start: StartOption = "earliest",
@@ -65,7 +65,7 @@ def sync(
         ),
     ] = None,
     available_now: Annotated[
-        bool, typer.Option("--available-now", help="Exit after the records that existed at startup.")
+        bool, typer.Option("--available-now", help="Exit after the last record that existed at startup.")
     ] = False,
     max_records: Annotated[
         int | None,
@@ -82,7 +82,7 @@ def sync(
             "--group",
             "-g",
             metavar="GROUP",
-            help="Consumer group to store the progress in. The group must have no members.",
+            help="Consumer group that receives the progress as committed offsets. The group must not have members.",
         ),
     ] = None,
     file_format: FileFormatOption = "parquet",
@@ -163,7 +163,7 @@ def _show_plan(common: Common, output: Output, plan: "SyncPlan") -> int:
     ]
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
-        f"kctl pipeline: dry run, nothing was written: {plan.offsets} offsets now; {plan.resumed} partitions continue "
-        f"where an earlier run ended; checkpoint {plan.checkpoint}"
+        f"kctl pipeline: dry run: would sync {plan.offsets} existing offsets with checkpoint {plan.checkpoint}. "
+        f"Partitions continued from an earlier run: {plan.resumed}"
     )
     return ExitCode.OK

@@ -122,8 +122,8 @@ def say_groups(common: Common, offsets: "Sequence[GroupOffset]") -> None:
     from kctl.pipeline.jobs.mirror_groups import ALREADY_THERE
 
     for each in offsets:
-        where = one_line(f"{each.group} on {each.topic}-{each.partition}")
-        what = f"continues at offset {each.target_offset}" if not each.problem else f"not copied: {each.problem}"
+        where = one_line(f"group {each.group} on {each.topic}-{each.partition}")
+        what = f"continues at offset {each.target_offset}" if not each.problem else f"offset not copied: {each.problem}"
         if each.problem != ALREADY_THERE:
             common.say(f"kctl pipeline: {where}: {what}")
 
@@ -136,7 +136,7 @@ def facts_text(facts: "TopicFacts") -> str:
 def say_refused_configs(common: Common, refused: "Sequence[RefusedConfig]") -> None:
     for each in refused:
         config = one_line(f"{each.name}={each.value}")
-        common.say(f"kctl pipeline: {each.topic}: {config} is not set: {each.reason}")
+        common.say(f"kctl pipeline: cannot set config {config} of topic {each.topic}: {each.reason}")
 
 
 def say_problems(common: Common, problems: Sequence[str]) -> None:

@@ -40,7 +40,7 @@ def verify(
             "--to-export",
             parser=target_text,
             metavar="LOCATION",
-            help="Export or table to compare with, including offsets.",
+            help="Export or table to compare with the source. The comparison includes offsets.",
         ),
     ] = None,
     groups: Annotated[
@@ -48,7 +48,7 @@ def verify(
         typer.Option(
             "--groups",
             metavar="GROUP",
-            help="Group, or '/app-.*/', that must continue with the same record in the target. Repeatable.",
+            help="Group, or '/app-.*/', whose next record must be the same in the target. Repeatable.",
         ),
     ] = None,
     ignore_timestamps: Annotated[
@@ -56,7 +56,7 @@ def verify(
     ] = False,
     allow_behind: Annotated[
         bool,
-        typer.Option("--allow-behind", help="Ignore records missing at the end of the target."),
+        typer.Option("--allow-behind", help="Ignore records that are missing at the end of the target."),
     ] = False,
 ) -> int:
     """Compare two topics, or a topic and its export.
@@ -67,7 +67,7 @@ def verify(
     if export is not None and target.is_given:
         raise click.UsageError("--to-export cannot be combined with another --to option.")
     if export is None and (target.topic or topic) == topic and not target.is_another_cluster:
-        raise click.UsageError("Choose what to compare with: --to-topic, --to-bootstrap or --to-export.")
+        raise click.UsageError("Choose a target to compare with: --to-topic, --to-bootstrap, or --to-export.")
     output = common.choose_output(*SHAPES)
 
     from kctl.pipeline.fingerprints import Compared  # the client: not wanted for --help
@@ -97,8 +97,8 @@ def _show_plan(common: Common, output: Output, plan: "VerifyPlan") -> int:
             rows.append(dict(zip(PLAN_COLUMNS, (side, partition, sum(each), len(each)), strict=True)))
     write_listing(common.environment, output, Listing("plan", PLAN_COLUMNS, rows))
     common.say(
-        f"kctl pipeline: dry run, nothing was compared: {plan.offsets} offsets, about {plan.size_bytes} bytes, "
-        f"{counted(len(plan.tasks), 'task')}; differing ranges are then read again"
+        f"kctl pipeline: dry run: would compare {plan.offsets} offsets (about {plan.size_bytes} bytes) in "
+        f"{counted(len(plan.tasks), 'task')}, and read different ranges again"
     )
     return ExitCode.OK
 
@@ -132,7 +132,7 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
     common.say(f"kctl pipeline: {records} records of the source: {what}")
     lost = [proof for proof in result.groups if proof.continues != "same"]
     for proof in lost:
-        common.say(f"  {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
+        common.say(f"  group {proof.group} on {proof.topic}-{proof.partition}: {_continues(proof)}")
     if result.groups:
         same = len(result.groups) - len(lost)
         common.say(f"kctl pipeline: {same} of {len(result.groups)} group offsets continue at the same record")
@@ -140,12 +140,12 @@ def _show(common: Common, output: Output, result: "VerifyResult", *, allow_behin
 
 
 def _continues(proof: "GroupProof") -> str:
-    at = f"at offset {proof.target_offset}, where the source is at {proof.source_offset}"
+    at = f"at offset {proof.target_offset} (offset in the source: {proof.source_offset})"
     return {
         "repeats": f"repeats {counted(proof.records, 'record')} {at}",
         "skips": f"skips {counted(proof.records, 'record')} {at}",
-        "differs": f"continues with another record {at}",
-        "missing": f"has no offset in the target; the source is at {proof.source_offset}",
+        "differs": f"continues with a different record {at}",
+        "missing": f"has no committed offset in the target (offset in the source: {proof.source_offset})",
     }[proof.continues]
 
 

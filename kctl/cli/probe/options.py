@@ -15,15 +15,17 @@ def _duration(name: str, text: str) -> Any:
 
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 3 for any problem, even if the cluster is usable.")]
 Group = Annotated[
-    str | None, typer.Option("--group", "-g", metavar="GROUP", help="Consumer group whose coordinator is also tested.")
+    str | None, typer.Option("--group", "-g", metavar="GROUP", help="Consumer group whose coordinator to test as well.")
 ]
 Idle = Annotated[int, _duration("--idle", "Time to keep each connection idle before testing it again.")]
 CertWarn = Annotated[
-    int, _duration("--cert-warn", "Time within which expiring certificates are reported [default: 21d].")
+    int, _duration("--cert-warn", "Remaining lifetime below which certificates are reported [default: 21d].")
 ]
 Resolve = Annotated[
     list[str] | None,
-    typer.Option("--resolve", metavar="HOST:PORT:IP", help="IP address for this host and port. Repeatable."),
+    typer.Option(
+        "--resolve", metavar="HOST:PORT:IP", help="IP address to use for a host and port, instead of DNS. Repeatable."
+    ),
 ]
 Sni = Annotated[
     str | None,
@@ -33,7 +35,7 @@ TryProtocols = Annotated[
     bool,
     typer.Option(
         "--try-protocols/--no-try-protocols",
-        help="If a server seems to expect another protocol (TLS or plaintext), test that protocol without credentials.",
+        help="If a server seems to expect TLS or plaintext instead, test that protocol without credentials.",
     ),
 ]
 Watch = Annotated[

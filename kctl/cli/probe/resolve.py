@@ -25,11 +25,11 @@ def parse_resolve(texts: Iterable[str]) -> Resolved:
             raise ValueError(f"invalid {text!r}: {_FORM}")
         port = int(match["port"])
         if not 1 <= port <= _LAST_PORT:
-            raise ValueError(f"{text!r}: invalid port {port}")
+            raise ValueError(f"invalid port {port} in {text!r}: use 1 to {_LAST_PORT}")
         try:
             ip = ipaddress.ip_address(match["ip"].strip("[]"))
         except ValueError:
-            raise ValueError(f"{text!r}: {match['ip']} is not an IP address: {_FORM}") from None
+            raise ValueError(f"invalid IP address {match['ip']} in {text!r}: {_FORM}") from None
         address = Address(str(ip), port, is_ipv6=ip.version == 6)
         found.setdefault((match["host"].strip("[]"), port), []).append(address)
     return found

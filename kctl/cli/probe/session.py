@@ -138,7 +138,7 @@ def _say_unused(common: Common, plan: ProbePlan, result: ProbeResult) -> None:
     asked = {(report.target.host, report.target.port) for report in result.reports}
     for host, port in plan.options.resolve:
         if (host, port) not in asked:
-            common.say(f"kctl probe: note: --resolve of {host}:{port} is unused: no broker has this address")
+            common.say(f"kctl probe: note: --resolve for {host}:{port} has no effect: no broker has this address")
 
 
 def _say_why(common: Common, result: ProbeResult) -> None:
@@ -146,10 +146,10 @@ def _say_why(common: Common, result: ProbeResult) -> None:
     if is_silent or result.code in (ExitCode.OK, ExitCode.PARTIAL_FAILURE):
         return
     is_usable = any(report.is_ready for report in result.reports if not report.advertised)
-    what = "the cluster cannot be used" if is_usable else "no address is ready"
+    what = "the cluster is not usable" if is_usable else "no address is ready"
     finding = blocked_by(result)
     why = (
-        "the API timeout (--api-timeout) passed"
+        "the API timeout expired (--api-timeout)"
         if finding is None or result.code is ExitCode.API_TIMEOUT
         else f"{finding.where}: {finding.text}"
     )

@@ -75,7 +75,7 @@ def produce(
             "--key-separator",
             "-K",
             metavar="TEXT",
-            help="Separator between key and value. Lines without it are values.",
+            help="Separator between key and value. Lines without the separator are values.",
         ),
     ] = None,
     key: Annotated[
@@ -88,7 +88,7 @@ def produce(
             "--header",
             "-H",
             metavar="NAME=VALUE",
-            help="Header for all records. NAME without a value is null. Repeatable.",
+            help="Header for all records. NAME alone sets a null value. Repeatable.",
         ),
     ] = None,
     tombstones: Annotated[
@@ -240,7 +240,7 @@ def _refuse_contradictions(
         *(["--file-per-record"] if form.is_whole else []),
     ]
     if len(ways) > 1:
-        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: each sets the format of a record.")
+        raise click.UsageError(f"{ways[0]} and {ways[1]} cannot be combined: both set the format of records.")
     if ways and (delimiter is not None or form.key_separator is not None):
         name = "--delimiter" if delimiter is not None else "--key-separator"
         raise click.UsageError(f"{name} cannot be combined with {ways[0]}, which defines where keys and values end.")
@@ -251,10 +251,10 @@ def _refuse_contradictions(
         raise click.UsageError("--topic-from-record needs topics in the records: --input jsonl, or %t in --format.")
     if request.is_transaction and request.undelivered is not None:
         raise click.UsageError(
-            "--undelivered cannot be combined with --transactional: an aborted transaction delivers no record."
+            "--undelivered cannot be combined with --transactional: an aborted transaction delivers no records."
         )
     if keep_partition and not is_jsonl:
-        raise click.UsageError("--keep-partition needs --input jsonl; %p in --format is always kept.")
+        raise click.UsageError("--keep-partition needs --input jsonl. With --format, %p always sets the partition.")
     if keep_partition and request.partition is not None:
         raise click.UsageError("--keep-partition cannot be combined with --partition.")
 
@@ -271,7 +271,7 @@ def parse_header(text: str) -> "Header":
     name, equals, value = text.partition("=")
     if not equals and ":" in text:
         name, _, value = text.partition(":")
-        raise ValueError(f"{text!r} has no =: write {name}={value} (-H NAME alone is a header with a null value)")
+        raise ValueError(f"invalid header {text!r}: use {name}={value}, or NAME alone for a null value")
     if not name:
-        raise ValueError(f"{text!r} has no name: write NAME=VALUE")
+        raise ValueError(f"invalid header {text!r}: use NAME=VALUE")
     return name, value.encode("utf-8", "surrogateescape") if equals else None

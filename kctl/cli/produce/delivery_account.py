@@ -37,13 +37,13 @@ def report_account(
         failed = [(tp, part) for tp, part in failed if not isinstance(part.error, TransactionAbortedError | None)]
         aborted = "aborted" if result.transaction in (None, "aborted") else "not committed"
         sent = counted(result.delivered + not_delivered(result), "record")
-        text = f"transaction {aborted}: none of {sent} was delivered"
+        text = f"transaction {aborted}: 0 of {sent} delivered"
     else:
         common.say(f"kctl produce: {counted(result.delivered, 'record')} delivered{_delivered_by_partition(result)}")
         if not failed:
             return
         unknown = f", {result.unknown} of which may have been written" if result.unknown else ""
-        oldest = "" if oldest_ms is None else f", the oldest after {oldest_ms / 1000:.1f} s"
+        oldest = "" if oldest_ms is None else f", the oldest failed after {oldest_ms / 1000:.1f} s"
         text = f"{counted(result.undelivered, 'record')} NOT delivered{unknown}{oldest}"
     details = []
     for tp, part in failed[:MOST_NAMED]:

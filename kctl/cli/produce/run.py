@@ -84,7 +84,9 @@ def _config(common: Common, request: ProduceRequest) -> ProducerConfig:
     config = settings.parse(ProducerConfig)
     common.note_ignored(config)
     if config.transactional_id is not None and request.undelivered is not None:
-        raise click.UsageError("--undelivered cannot be combined with transactional.id: send the whole input again.")
+        raise click.UsageError(
+            "--undelivered cannot be combined with transactional.id: an aborted transaction delivers no records."
+        )
     return config
 
 
@@ -281,7 +283,9 @@ class _Producing:
         request = self._request
         topic = request.topic or record.topic
         if topic is None:
-            raise CommandError(ExitCode.DATA, f"{record.place} has no topic, which --topic-from-record needs")
+            raise CommandError(
+                ExitCode.DATA, f"cannot send {record.place}: the record has no topic (--topic-from-record)"
+            )
         partition = request.partition
         if partition is None and request.keeps_partition:
             partition = record.partition
@@ -348,7 +352,7 @@ class _Producing:
         limit = f"for up to {duration_text(max(1, round(self._budget.remaining_s)) * 1000)} (--close-timeout)"
         if self._is_open:
             return f"waiting {limit} to abort the transaction, {waiting} not acknowledged"
-        return f"waiting {limit} for the acknowledgement of {waiting}"
+        return f"waiting {limit} for brokers to acknowledge {waiting}"
 
     # --- what became of it --------------------------------------------------------------------------------------------
 
@@ -402,12 +406,12 @@ class _Producing:
         self._write_result(result)
         throttled_ms = self._producer.metrics().throttle_time_ms
         if throttled_ms:
-            self._common.say(f"kctl produce: throttled: brokers requested pauses of {throttled_ms} ms (a quota)")
+            self._common.say(f"kctl produce: throttled by a quota: brokers requested pauses of {throttled_ms} ms")
         self._report_in_hand(result.delivered + not_delivered(result))
         if (last := self._last_read) is not None:
-            what = "read" if self._inputs.are_blocks else "sent or kept, but more was read ahead"
+            what = "read" if self._inputs.are_blocks else "sent or saved, but more input was read"
             record = last if isinstance(last, InputRecord) else last.record(len(last.values) - 1)
-            self._common.environment.say(f"kctl produce: nothing after {record.place} was {what}")
+            self._common.environment.say(f"kctl produce: no input after {record.place} was {what}")
         self._report_file()
         ending = self._ending
         if is_taken_back and result.transaction is not None:
@@ -428,18 +432,20 @@ class _Producing:
                 return ending
             fenced = f"transaction {self._transactional_id} was aborted by a newer producer with this transactional.id"
             return CommandError(
-                exit_code(ending), fenced, "send the whole input again when the newer producer has ended"
+                exit_code(ending), fenced, "send the whole input again after the newer producer has stopped"
             )
         what = "may be committed" if how == "unknown" else "is still open"
         text = f"transaction {self._transactional_id} {what}"
         if isinstance(ending, Interrupted):
-            self._common.environment.say(f"kctl produce: {text}; the broker aborts it after transaction.timeout.ms")
+            self._common.environment.say(
+                f"kctl produce: {text}. The broker aborts open transactions after transaction.timeout.ms"
+            )
             return ending
         why = "" if ending is None else f": {ending.waiting_for if isinstance(ending, KafkaTimeoutError) else ending}"
         return CommandError(
             ExitCode.CLOSE_TIMEOUT,
             f"{text}{why}",
-            "a broker aborts transactions that are open longer than transaction.timeout.ms",
+            "wait for transaction.timeout.ms, after which the broker aborts open transactions",
         )
 
     def _report_created(self) -> None:
@@ -457,7 +463,7 @@ class _Producing:
             return
         records = [in_hand] if isinstance(in_hand, InputRecord) else list(in_hand.records(taken))
         say = self._common.environment.say
-        say(f"kctl produce: {records[0].place} was NOT sent, and nothing after it was sent")
+        say(f"kctl produce: {records[0].place} and later records were NOT sent")
         if self._undelivered is None:
             return
         request = self._request
@@ -478,10 +484,10 @@ class _Producing:
             return
         say = self._common.environment.say
         if file.error:
-            say(f"kctl produce: wrote only {file.records} records to --undelivered {file.name}: {file.error}")
+            say(f"kctl produce: only {file.records} records saved in --undelivered {file.name}: {file.error}")
             return
         records = counted(file.records, "record")
-        say(f"kctl produce: {records} in {file.name}: send them with -i jsonl --topic-from-record {file.name}")
+        say(f"kctl produce: {records} saved. Send the file with: kctl produce -i jsonl --topic-from-record {file.name}")
 
     # --- the status line ----------------------------------------------------------------------------------------------
 

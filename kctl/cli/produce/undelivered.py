@@ -99,7 +99,7 @@ def as_json_line(record: UndeliveredRecord) -> bytes:
 def _make(name: str) -> BufferedWriter:
     try:
         if os.path.isfile(name) and os.path.getsize(name):
-            raise CommandError(ExitCode.USAGE, f"--undelivered {name}: the file exists and is not empty")
+            raise CommandError(ExitCode.USAGE, f"cannot write --undelivered {name}: the file exists and is not empty")
         return open(open_private(name), "wb")
     except OSError as e:
-        raise file_error(f"--undelivered {name}", e) from None
+        raise file_error(f"cannot write --undelivered {name}", e) from None

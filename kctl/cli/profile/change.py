@@ -50,9 +50,8 @@ def use_profile(environment: Environment, name: str | None, *, project: bool, qu
     store.change(lambda text, where: edits.put_current(text, name, where))
     if quiet:
         return ExitCode.OK
-    environment.say(
-        f"kctl profile: {'no profile' if name is None else name} is now the current profile, in {store.path}"
-    )
+    state = "unset" if name is None else f"set to {name}"
+    environment.say(f"kctl profile: current profile {state} in {store.path}")
     if environ.get(VARIABLE) is not None:
         environment.say(f"kctl profile: ${VARIABLE} is set and takes precedence")
     return ExitCode.OK
@@ -79,13 +78,13 @@ def create_profile(
         protocol = properties.setdefault("security.protocol", WITH_LOGIN)
         if not protocol.upper().startswith("SASL_"):
             raise ConfigError(
-                f"--security-protocol {protocol} does not use SASL: use SASL_SSL, or SASL_PLAINTEXT without TLS",
+                f"invalid --security-protocol {protocol!r} for a login: use SASL_SSL, or SASL_PLAINTEXT without TLS",
                 key="security.protocol",
             )
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, properties, make_current=make_current, force=force, quiet=quiet)
     if USERNAME in properties and PASSWORD not in properties and not quiet:
-        environment.say(f"kctl profile: note: {PASSWORD} is {NEEDS_PASSWORD}")
+        environment.say(f"kctl profile: note: property {PASSWORD} is {NEEDS_PASSWORD}")
     return ExitCode.OK
 
 
@@ -114,8 +113,8 @@ def put_new_profile(
         if name in before.profiles and not force:
             raise CommandError(
                 ExitCode.USAGE,
-                f"{where} already has a profile {name}",
-                "replace it with --force, or change it with: kctl profile edit",
+                f"cannot create profile {name}: the profile already exists in {where}",
+                "replace the profile with --force, or change it with: kctl profile edit",
             )
         after = edits.put_profile(text, name, properties, where)
         becomes = make_current or (before.current is None and not before.profiles)
@@ -123,10 +122,10 @@ def put_new_profile(
 
     store.change(edit)
     becomes = make_current or (was[0].current is None and not was[0].profiles)
-    state = "made it the current profile: commands without -C use it" if becomes else f"-C {name} uses it"
+    state = "Commands without -C use the profile" if becomes else f"To use the profile, add -C {name}"
     if not quiet:
         verb = "replaced" if name in was[0].profiles else "created"
-        environment.say(f"kctl profile: {verb} profile {name} in {store.path}; {state}")
+        environment.say(f"kctl profile: {verb} profile {name} in {store.path}. {state}")
 
 
 def change_profile(environment: Environment, name: str, overrides: Sequence[str], unset: Sequence[str]) -> int:
@@ -140,13 +139,13 @@ def change_profile(environment: Environment, name: str, overrides: Sequence[str]
         before = dict(read_content(text.encode(), where).profiles.get(name, {}))
         for key in unset:
             if before.pop(key, None) is None:
-                raise ConfigError(f"profile {name} has no {key[:80]!r} to unset", key=key)
+                raise ConfigError(f"cannot unset {key[:80]!r} in profile {name}: the property is not set", key=key)
         after = before | new
         refuse_errors(findings_of(name, after, store, environment), f"profile {name}")
         return edits.put_profile(text, name, after, where)
 
     store.change(edit)
-    environment.say(f"kctl profile: {name} was changed in {store.path}")
+    environment.say(f"kctl profile: changed profile {name} in {store.path}")
     return ExitCode.OK
 
 
@@ -163,7 +162,7 @@ def delete_profiles(environment: Environment, names: Sequence[str], *, quiet: bo
         if not quiet:
             environment.say(f"kctl profile: deleted profile {name} from {store.path}")
     if not quiet and _has_current(files) and not _has_current(read_files(environment.environ)):
-        environment.say("kctl profile: no profile is current now. Choose one with: kctl profile use PROFILE")
+        environment.say("kctl profile: no current profile is set now. Set one with: kctl profile use PROFILE")
     return ExitCode.OK
 
 
@@ -176,7 +175,8 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
     store = open_store(environment.environ, environment.clock, project=True)
     found = read_bytes(store.path)
     if found is None:
-        others = "".join(f"; {path} belongs to another user" for path in foreign_project_files(working_folder()))
+        foreign = listed(foreign_project_files(working_folder()))
+        others = f", except {foreign}, which another user owns" if foreign else ""
         raise ConfigError(f"no {store.path.name} found in this directory or its parents{others}")
     if revoke:
         distrust(store.path, environment.environ)
@@ -189,19 +189,19 @@ def trust_project(environment: Environment, *, revoke: bool) -> int:
 
 
 def _report_trust(environment: Environment, path: Path, content: Content) -> None:
-    names = listed(content.profiles) or "no profiles"
-    environment.say(f"kctl profile: {path} is trusted until it changes; it has {names}")
+    names = listed(content.profiles) or "none"
+    environment.say(f"kctl profile: {path} is trusted until the file changes. Profiles in the file: {names}")
     for allowance in allowances(content):
         environment.say(f"  {allowance}")
     _, files, unwatched = watched_files(path, content)
     if files:
         names = ", ".join(os.path.relpath(each, path.parent) for each in files) if len(files) <= MOST_NAMED else ""
-        what = f"one of these files changes: {names}" if names else f"one of {len(files)} files of the project changes"
+        what = f"one of these files changes: {names}" if names else f"one of {len(files)} project files changes"
         environment.say(f"kctl profile: trust the file again if {what}")
     for command in unwatched:
         environment.say(
             f"kctl profile: warning: kctl cannot detect changes of files that this command runs: {command}. The "
-            f"project has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB. Use sh PATH"
+            f"project has more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB. Run the script with: sh PATH"
         )
 
 
@@ -216,7 +216,7 @@ def read_overrides(overrides: Sequence[str]) -> dict[str, str]:
         if is_literal_secret(key, value):
             raise ConfigError(
                 f"-X {key}: other users of this machine can read secrets on the command line. "
-                f"Use a reference: -X '{key}=${{env:NAME}}', or file:, cmd:, keyring:, prompt:",
+                f"Use a reference: -X '{key}=${{env:NAME}}', or with file:, cmd:, keyring:, or prompt:",
                 key=key,
             )
         found[key] = value

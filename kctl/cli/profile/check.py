@@ -39,7 +39,7 @@ def check_profiles(environment: Environment, names: Sequence[str], output: Outpu
                 _row(
                     current,
                     ProfileFinding(
-                        Level.ERROR, None, f"{file.path} sets it as the current profile, but the profile does not exist"
+                        Level.ERROR, None, f"{file.path} sets this current profile, but the profile does not exist"
                     ),
                 )
             )
@@ -73,7 +73,7 @@ def refuse_errors(findings: Sequence[ProfileFinding], where: str) -> None:
     if errors:
         text = errors[0].text
         said = text if errors[0].key is None or errors[0].key in text else f"{errors[0].key}: {text}"
-        raise CommandError(ExitCode.USAGE, f"{where}: {said}", "nothing was written")
+        raise CommandError(ExitCode.USAGE, f"cannot save {where}: {said}")
 
 
 def _sources(environment: Environment, file: ProfileFile) -> Sources:

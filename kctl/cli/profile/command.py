@@ -69,7 +69,7 @@ def use(
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
     quiet: Quiet = False,
 ) -> int:
-    """Set the current profile. Commands without -C use it."""
+    """Set the current profile, which commands without -C use."""
     if (name is None) is not none:
         raise click.UsageError("Missing argument PROFILE: use the name of a profile, or --none.", ctx)
     from kctl.cli.profile.change import use_profile
@@ -87,20 +87,26 @@ def create(
     ] = None,
     security_protocol: Annotated[
         str | None,
-        typer.Option("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL."),
+        typer.Option(
+            "--security-protocol",
+            metavar="NAME",
+            help="Security protocol: PLAINTEXT, SSL, SASL_PLAINTEXT, or SASL_SSL.",
+        ),
     ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(
             "--sasl-mechanism",
             metavar="NAME",
-            help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or OAUTHBEARER.",
+            help="SASL mechanism: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or OAUTHBEARER.",
         ),
     ] = None,
     user: Annotated[
         str | None,
         typer.Option(
-            "--user", metavar="NAME", help="User name for SASL over SASL_SSL, unless --security-protocol differs."
+            "--user",
+            metavar="NAME",
+            help="User name for SASL. The protocol is SASL_SSL unless --security-protocol is set.",
         ),
     ] = None,
     password_from: Annotated[
@@ -118,7 +124,7 @@ def create(
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
     quiet: Quiet = False,
 ) -> int:
-    """Create a profile. The first one becomes the current profile."""
+    """Create a profile. The first profile becomes the current profile."""
     from kctl.cli.profile.change import Login, create_profile
 
     servers = None if bootstrap is None else ",".join(bootstrap)
@@ -186,12 +192,14 @@ def import_(
             "--from",
             parser=FORMAT,
             metavar=FORMAT.metavar,
-            help="Tool that the file belongs to [default: detected from the content].",
+            help="Tool whose format the file has [default: detected from the content].",
         ),
     ] = None,
     rpk_profile: Annotated[
         str | None,
-        typer.Option("--rpk-profile", metavar="NAME", help="Profile of rpk [default: the current profile of rpk]."),
+        typer.Option(
+            "--rpk-profile", metavar="NAME", help="Profile of rpk to import [default: rpk's current profile]."
+        ),
     ] = None,
     make_current: Use = False,
     force: Force = False,
@@ -242,12 +250,12 @@ def check(
 @app.command()
 def trust(
     ctx: typer.Context,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the trust.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Stop trusting the project file.")] = False,
     yes: YesUnneeded = False,  # noqa: ARG001 - accepted, and not needed
 ) -> int:
     """Trust the project file .kctl.toml in its current state.
 
-    kctl uses a project file only if it is trusted and unchanged since.
+    kctl uses a project file only if the file is trusted and unchanged since.
     """
     from kctl.cli.profile.change import trust_project
 

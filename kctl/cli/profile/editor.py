@@ -47,9 +47,11 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
             said = str(e).replace(str(draft), str(store.path))
             if _wants_again(environment, said):
                 continue
-            raise CommandError(exit_code(e), said, f"{store.path} is unchanged; your draft is in {draft}") from None
+            raise CommandError(
+                exit_code(e), said, f"continue with your draft in {draft}. {store.path} is unchanged"
+            ) from None
         draft.unlink()
-        environment.say(f"kctl profile: {store.path} was changed")
+        environment.say(f"kctl profile: changed {store.path}")
         return ExitCode.OK
 
 
@@ -77,7 +79,7 @@ def _write_draft(path: Path, content: bytes) -> Path:
         with open(descriptor, "wb") as file:
             file.write(content)
     except OSError as e:
-        raise file_error(f"{path}: cannot be written", e) from None
+        raise file_error(f"cannot write {path}", e) from None
     return Path(draft)
 
 
@@ -90,13 +92,13 @@ def _run_editor(environment: Environment, draft: Path) -> None:
     except (OSError, ValueError) as e:
         draft.unlink()
         raise CommandError(
-            ExitCode.USAGE, f"{words[:80]!r} cannot be run: {e}", "set $VISUAL or $EDITOR to an editor"
+            ExitCode.USAGE, f"cannot run editor {words[:80]!r}: {e}", "set $VISUAL or $EDITOR to an editor"
         ) from None
     if ended.returncode:
         raise CommandError(
             ExitCode.USAGE,
-            f"the editor exited with {ended.returncode}, and nothing was changed",
-            f"your draft is in {draft}",
+            f"cannot save the changes: the editor exited with code {ended.returncode}",
+            f"continue with your draft in {draft}",
         )
 
 

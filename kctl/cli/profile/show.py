@@ -42,7 +42,9 @@ def list_profiles(environment: Environment, output: Output) -> int:
     if not rows:
         environment.say("kctl profile: no profiles found. Create one with: kctl profile create NAME -b HOST:PORT")
     if files.project is not None and not is_trusted(files.project, environment.environ):
-        environment.say(f"kctl profile: {files.project.path} is not trusted: read it, then run kctl profile trust")
+        environment.say(
+            f"kctl profile: {files.project.path} is not trusted. Read the file, then run: kctl profile trust"
+        )
     return ExitCode.OK
 
 
@@ -75,7 +77,7 @@ def show_settings(common: Common, output: Output, *, origin: bool, named: str | 
     if chosen is None:
         common.say("kctl profile: no profile selected: use -C NAME, $KCTL_PROFILE, or kctl profile use NAME")
     elif named is None:
-        common.say(f"kctl profile: {chosen.name}, selected by {chosen.by}")
+        common.say(f"kctl profile: profile {chosen.name}, selected by {chosen.by}")
     return ExitCode.OK
 
 

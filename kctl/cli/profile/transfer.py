@@ -40,25 +40,24 @@ def import_profile(
     except CommandError as e:
         if not os.path.isfile(name) or os.path.exists(file):
             raise
-        hint = f"NAME comes first: did you mean kctl profile import {quote(file)} {quote(name)}?"
+        hint = f"put NAME first: kctl profile import {quote(file)} {quote(name)}"
         raise CommandError(e.code, str(e), hint) from None
     where = "stdin" if file == "-" else file
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
     read = _readers(raw, where, rpk_profile)[form]()
     if not read.properties:
-        hint = "set the format of the file with --from (nothing was written)"
-        raise CommandError(ExitCode.USAGE, f"{where}, read as {form}, has no property that kctl knows", hint)
+        hint = "set the format of the file with --from"
+        raise CommandError(ExitCode.USAGE, f"cannot import {where} as {form}: no known properties found", hint)
     store = open_store(environment.environ, environment.clock, project=project)
     put_new_profile(environment, store, name, read.properties, make_current=make_current, force=force)
-    environment.say(f"kctl profile: read {where} as {form}: {counted(len(read.properties), 'property', 'properties')}")
+    properties = counted(len(read.properties), "property", "properties")
+    environment.say(f"kctl profile: {properties} imported from {where} as {form}")
     for note in read.notes:
         environment.say(f"kctl profile: {note}")
     secrets = count_secrets(read.properties)
     if secrets:
-        are = "1 secret is" if secrets == 1 else f"{secrets} secrets are"
-        environment.say(
-            f"kctl profile: {are} written in {store.path} (0600). To keep secrets out of the file, use ${{env:NAME}}"
-        )
+        saved = f"{counted(secrets, 'secret')} saved in {store.path} (mode 0600)"
+        environment.say(f"kctl profile: {saved}. To keep secrets out of the file, use ${{env:NAME}}")
     return ExitCode.OK
 
 

@@ -57,7 +57,7 @@ PAIRS = (
 """Pairs of timeouts: if the second is shorter, it ends a call before the first. The client rejects other pairs."""
 
 
-NEEDS_PASSWORD = "not set: each call needs $KCTL_SASL_PASSWORD"
+NEEDS_PASSWORD = "not set: set $KCTL_SASL_PASSWORD for each command"
 
 
 class Level(Enum):
@@ -155,20 +155,22 @@ def _of_machine(properties: Properties, sources: Sources) -> Iterator[ProfileFin
 def _of_references(key: str, value: str, sources: Sources) -> Iterator[ProfileFinding]:
     for reference in references(value):
         if reference.kind == "env" and reference.argument not in sources.environ:
-            yield ProfileFinding(Level.WARNING, key, f"{reference}: the variable is not set now")
+            yield ProfileFinding(Level.WARNING, key, f"{reference}: the environment variable is not set")
         elif reference.kind == "file":
             yield from _of_path(key, path_of(reference.argument, sources), f"{reference}: ", private=_is_private(key))
         elif reference.kind == "cmd":
             yield from _of_command(key, reference, sources)
         elif reference.kind == "keyring" and find_spec("keyring") is None:
-            yield ProfileFinding(Level.WARNING, key, f"{reference}: needs a package: pip install keyring")
+            yield ProfileFinding(
+                Level.WARNING, key, f"{reference}: the keyring package is missing: run pip install keyring"
+            )
 
 
 def _of_command(key: str, reference: Reference, sources: Sources) -> Iterator[ProfileFinding]:
     try:
         program = next((word for word in shlex.split(reference.argument) if "=" not in word), "")
     except ValueError as e:
-        yield ProfileFinding(Level.ERROR, key, f"{reference}: not a command: {e}")
+        yield ProfileFinding(Level.ERROR, key, f"{reference}: the command is invalid: {e}")
         return
     is_plain = program.replace("-", "").replace("_", "").replace("/", "").replace(".", "").isalnum()
     if is_plain and which(program, path=sources.environ.get("PATH")) is None and not _is_builtin(program):
@@ -200,8 +202,8 @@ def _of_path(key: str, path: Path, said: str, *, private: bool) -> Iterator[Prof
         with open_input(path) as file:
             mode = os.fstat(file.fileno()).st_mode
     except (OSError, ValueError) as e:
-        why = e.strerror if isinstance(e, OSError) else "not a path"
-        yield ProfileFinding(Level.ERROR, key, f"{said}{path} cannot be read: {why}")
+        why = e.strerror if isinstance(e, OSError) else "the path is invalid"
+        yield ProfileFinding(Level.ERROR, key, f"{said}cannot read {path}: {why}")
         return
     if private and stat.S_ISREG(mode) and mode & FOR_OTHERS:
         yield ProfileFinding(Level.WARNING, key, f"other users can read {said}{path}: run chmod 600")
@@ -220,7 +222,7 @@ def _of_whole(name: str, properties: Properties, sources: Sources, *, opens: boo
         if fetched is not None:
             known[key] = fetched
     if SERVERS not in properties:
-        yield ProfileFinding(Level.NOTE, SERVERS, "not set: each call needs -b or $KCTL_BOOTSTRAP_SERVERS")
+        yield ProfileFinding(Level.NOTE, SERVERS, "not set: each command needs -b or $KCTL_BOOTSTRAP_SERVERS")
     known.setdefault(SERVERS, "localhost:9092")
     for kind in KINDS:
         yield from _refusal(partial(_parse, kind, known))
@@ -264,8 +266,10 @@ def _of_security(
     for prefix, is_used, word in (("ssl.", config.uses_tls, "SSL"), ("sasl.", config.uses_sasl, "SASL")):
         idle = [key for key in properties if key.startswith(prefix) and key in KNOWN]
         if idle and not is_used:
-            what = f"security.protocol={config.security_protocol} has no {word}"
-            yield ProfileFinding(Level.WARNING, idle[0], f"has no effect: {what}")
+            protocol = config.security_protocol
+            yield ProfileFinding(
+                Level.WARNING, idle[0], f"has no effect: security.protocol={protocol} does not use {word}"
+            )
 
 
 def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
@@ -274,7 +278,7 @@ def _of_pairs(properties: Properties) -> Iterator[ProfileFinding]:
         inner_ms, outer_ms = (_whole(properties.get(key, "")) for key in (inner, outer))
         if inner_ms is not None and outer_ms is not None and inner_ms > outer_ms:
             yield ProfileFinding(
-                Level.WARNING, inner, f"{inner_ms} is never reached: {outer}={outer_ms} ends the call first"
+                Level.WARNING, inner, f"{inner_ms} has no effect: {outer}={outer_ms} ends calls earlier"
             )
 
 

@@ -104,7 +104,7 @@ def no_such_profile(name: str, by: str, files: Files) -> ConfigError:
     if near is not None:
         rest = f": did you mean {near}?"
     else:
-        rest = f": use {listed(names)}" if names else (": there are no profiles. Create one with: kctl profile create")
+        rest = f": use {listed(names)}" if names else ". Create one with: kctl profile create"
     where = f"{by}: " if by else ""
     return ConfigError(f"{where}no profile {name[:80]!r} found{rest}", key=PROFILE_KEY)
 
@@ -113,5 +113,5 @@ def _require_safe(file: ProfileFile, environ: Mapping[str, str]) -> None:
     from kctl.cli.profiles.trust import require_trust  # deferred import: not all users have profiles
 
     if file.mode & WRITABLE_BY_ALL:
-        raise ConfigError(f"{file.path} is writable by all users, so others could run commands as you: run chmod 600")
+        raise ConfigError(f"cannot use {file.path}: all users can change the file. Run chmod 600")
     require_trust(file, environ)

@@ -101,7 +101,7 @@ def _statements(text: str) -> Iterator[Statement]:
             if parsed is not None:
                 break
         else:
-            raise ConfigError(f"line {at + 1}: a value of more than {MOST_LINES} lines")
+            raise ConfigError(f"line {at + 1}: the value has more than {MOST_LINES} lines")
         is_header = lines[at].lstrip(" \t").startswith("[")
         path = _path(parsed)
         table = path if is_header else table
@@ -133,7 +133,7 @@ def _checked(statements: Sequence[Statement], where: str, meant: Content) -> str
     except ConfigError:
         found = None
     if found != meant:
-        raise ConfigError(f"cannot change {where}, because of its layout: edit it with kctl profile edit")
+        raise ConfigError(f"cannot change {where}: kctl does not support the layout. Use kctl profile edit")
     return text
 
 

@@ -59,9 +59,9 @@ def read_bytes(path: Path) -> tuple[bytes, int] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:
-        raise ConfigError(f"{path}: {e.strerror}") from None
+        raise ConfigError(f"cannot read {path}: {e.strerror}") from None
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{path}: larger than the limit of {LARGEST_FILE_BYTES} bytes")
+        raise ConfigError(f"cannot read {path}: the file is larger than {LARGEST_FILE_BYTES} bytes")
     return raw, stat.S_IMODE(mode)
 
 
@@ -70,13 +70,13 @@ def read_content(raw: bytes, name: str) -> Content:
     document = _parse(raw, name)
     for key in document:
         if key not in TOP_LEVEL:
-            raise ConfigError(f"{name}: {key[:80]!r} is not allowed there: the file holds current and [profiles.NAME]")
+            raise ConfigError(f"{name}: invalid key {key[:80]!r}: use current or [profiles.NAME]")
     current = document.get("current")
     if current is not None and not isinstance(current, str):
         raise ConfigError(f"{name}: current must be the name of a profile, in quotes")
     tables = document.get("profiles", {})
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise ConfigError(f"{name}: each profile must be a table, [profiles.NAME]")
+        raise ConfigError(f"{name}: profiles must be tables: use [profiles.NAME]")
     return Content(current or None, {profile: _flat(table, name, profile) for profile, table in tables.items()})
 
 
@@ -100,7 +100,7 @@ def decode(raw: bytes, name: str) -> str:
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         column = e.start - (raw.rfind(b"\n", 0, e.start) + 1) + 1
-        raise ConfigError(f"{name} line {line}, column {column}: not UTF-8") from None
+        raise ConfigError(f"{name} line {line}, column {column}: the file is not UTF-8") from None
 
 
 def _parse(raw: bytes, name: str) -> dict[str, Any]:
@@ -109,13 +109,13 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
     text = decode(raw, name)
     for number, each in enumerate(text.split("\n"), start=1):
         if each.count(".") > MOST_DOTS:
-            raise ConfigError(f"{name} line {number}: more than {MOST_DOTS} dots in a line")
+            raise ConfigError(f"{name} line {number}: the line has more than {MOST_DOTS} dots")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         raise ConfigError(f"{name} {_where(str(e), text)}") from None
     except RecursionError:
-        raise ConfigError(f"{name}: nested too deeply") from None
+        raise ConfigError(f"{name}: tables are nested too deeply") from None
 
 
 def _where(message: str, text: str) -> str:
@@ -139,7 +139,7 @@ def _flat(table: Mapping[str, Any], name: str, profile: str) -> Properties:
 
 def _leaves(table: Mapping[str, Any], where: str, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     if depth > DEEPEST:
-        raise ConfigError(f"{where}: nested too deeply")
+        raise ConfigError(f"{where}: tables are nested too deeply")
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _leaves(value, where, f"{prefix}{key}.", depth + 1)

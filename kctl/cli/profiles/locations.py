@@ -21,7 +21,7 @@ def require_user_file(environ: Mapping[str, str]) -> Path:
     """Return the path of the user's profile file. Raises: ConfigError: there is no home directory."""
     path = user_file(environ)
     if path is None:
-        raise ConfigError("no folder for profiles: neither $HOME nor $XDG_CONFIG_HOME is set")
+        raise ConfigError("no directory for profiles found: set $HOME or $XDG_CONFIG_HOME")
     return path
 
 

@@ -32,8 +32,12 @@ def port_findings(config: ClientConfig) -> Iterator[PortFinding]:
     protocol = config.security_protocol
     for endpoint in config.bootstrap_servers:
         if endpoint.port in OTHER_SERVICES:
-            yield PortFinding("warning", f"{endpoint}: the port of {OTHER_SERVICES[endpoint.port]}, not of a broker")
+            yield PortFinding(
+                "warning", f"{endpoint}: the port of {OTHER_SERVICES[endpoint.port]}, not the port of a broker"
+            )
         elif endpoint.port in TLS_PORTS and not config.uses_tls:
-            yield PortFinding("warning", f"{endpoint}: usually a TLS port, with security.protocol={protocol}")
+            yield PortFinding("warning", f"{endpoint}: the port usually uses TLS, but security.protocol={protocol}")
         elif endpoint.port == PLAIN_PORT and config.uses_tls and not endpoint.host.endswith(TLS_ON_PLAIN_PORT):
-            yield PortFinding("note", f"{endpoint}: usually not a TLS port, with security.protocol={protocol}")
+            yield PortFinding(
+                "note", f"{endpoint}: the port usually does not use TLS, but security.protocol={protocol}"
+            )

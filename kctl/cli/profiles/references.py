@@ -116,7 +116,7 @@ def fetch(key: str, text: str, where: str, sources: Sources) -> Fetched:
         try:
             part = _fetch_one(piece, sources)
         except _Missing as e:
-            raise ConfigError(f"{where}: {key} needs {piece}: {e}", key=key) from None
+            raise ConfigError(f"{where}: cannot resolve {piece} in {key}: {e}", key=key) from None
         parts.append(part)
         built.append(part if key != JAAS or len(pieces) == 1 else _quoted(part, "".join(built)))
     return Fetched("".join(built), tuple(parts))
@@ -197,7 +197,7 @@ def _of_file(argument: str, sources: Sources) -> str:
     try:
         raw, _ = read_input(path, LARGEST_SECRET_BYTES + 1)
     except (OSError, ValueError) as e:
-        raise _Missing((e.strerror if isinstance(e, OSError) else None) or "not a path") from None
+        raise _Missing((e.strerror if isinstance(e, OSError) else None) or "the path is invalid") from None
     return _decoded(raw)
 
 
@@ -207,7 +207,7 @@ def _decoded(raw: bytes) -> str:
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise _Missing("not UTF-8") from None
+        raise _Missing("the value is not UTF-8") from None
     return text.rstrip("\r\n")
 
 
@@ -239,14 +239,14 @@ def _of_command(command: str, sources: Sources) -> str:
             process.kill()
             raise
         if process.returncode:
-            raise _Missing(f"the command exited with {process.returncode}")
+            raise _Missing(f"the command exited with code {process.returncode}")
     if not raw.strip():
         raise _Missing("the command printed nothing")
     return _decoded(raw)
 
 
 def _too_large() -> _Missing:
-    return _Missing(f"larger than {LARGEST_SECRET_BYTES} bytes")
+    return _Missing(f"the value is larger than {LARGEST_SECRET_BYTES} bytes")
 
 
 def _not_done() -> _Missing:
@@ -277,13 +277,13 @@ def _of_keyring(argument: str) -> str:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
-        raise _Missing("the key ring needs a package: pip install keyring") from None
+        raise _Missing("the keyring package is missing: run pip install keyring") from None
     try:
         found = keyring.get_password(service, user)
     except KeyringError as e:
-        raise _Missing(f"the key ring rejected the request: {type(e).__name__}") from None
+        raise _Missing(f"the key ring rejected the request ({type(e).__name__})") from None
     if found is None:
-        raise _Missing(f"the key ring has no such entry: add it with keyring set {service} {user}")
+        raise _Missing(f"the key ring has no entry: add one with keyring set {service} {user}")
     return found
 
 

@@ -35,7 +35,7 @@ class Store(NamedTuple):
             before.append(raw)
             after = edit(decode(raw or b"", str(self.path)), str(self.path)).encode()
             if len(after) > LARGEST_FILE_BYTES:
-                raise ConfigError(f"{self.path}: would be larger than the limit of {LARGEST_FILE_BYTES} bytes")
+                raise ConfigError(f"cannot write {self.path}: the file would be larger than {LARGEST_FILE_BYTES} bytes")
             return after
 
         self._keep_trust(before, replace_file(self.path, make, self.clock))
@@ -48,7 +48,7 @@ class Store(NamedTuple):
 
         def make(raw: bytes | None) -> bytes:
             if raw != expected:
-                raise ConfigError(f"{self.path} was changed by another process")
+                raise ConfigError(f"cannot write {self.path}: another process changed the file")
             return after
 
         read_content(after, str(self.path))

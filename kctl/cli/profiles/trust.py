@@ -30,8 +30,8 @@ def require_trust(file: ProfileFile, environ: Mapping[str, str]) -> None:
     """Raise ConfigError if a project file is not trusted."""
     if not is_trusted(file, environ):
         raise ConfigError(
-            f"{file.path} is not trusted, or it or a project file that it uses has changed: read it, then run kctl "
-            "profile trust. To use no profile, add -C ''"
+            f"cannot use {file.path}: the content of the file or of a file that it uses is not trusted. Read the "
+            "files, then run kctl profile trust. To use no profile, add -C ''"
         )
 
 
@@ -66,7 +66,7 @@ def _read(store: Path) -> dict[str, str]:
     try:
         files = tomllib.loads(found[0].decode()).get("files", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ConfigError(f"{store}: {e}. Delete the file, then run kctl profile trust") from None
+        raise ConfigError(f"cannot read {store}: {e}. Delete the file, then run kctl profile trust") from None
     return {str(name): str(digest) for name, digest in files.items()} if isinstance(files, dict) else {}
 
 
@@ -90,6 +90,6 @@ def _digest(path: Path, raw: bytes, content: Content) -> str:
                 with each.open("rb") as file:
                     whole.update(file_digest(file, "sha256").digest())
         except OSError as e:
-            raise ConfigError(f"{path} uses {each}: {e.strerror}") from None
+            raise ConfigError(f"cannot read {each}, which {path} uses: {e.strerror}") from None
     whole.update(b"\0".join(map(os.fsencode, unwatched)))
     return whole.hexdigest()

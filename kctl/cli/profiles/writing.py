@@ -49,7 +49,7 @@ def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock
                 _replace(real, content)
             return content
     except OSError as e:
-        raise file_error(f"{path}: cannot be written", e) from None
+        raise file_error(f"cannot write {path}", e) from None
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -91,7 +91,9 @@ def _locked(folder: Path, path: Path, clock: Clock) -> Iterator[None]:
     try:
         while not _try_lock(descriptor):
             if clock.now_ms() >= end_ms:
-                raise ConfigError(f"{path}: another process has held its lock for {LOCK_LIMIT_MS // 1000} s")
+                raise ConfigError(
+                    f"cannot write {path}: another process has locked the file for {LOCK_LIMIT_MS // 1000} s"
+                )
             select.select([], [], [], _LOOK_AGAIN_S)
         yield
     finally:

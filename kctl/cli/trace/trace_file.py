@@ -25,7 +25,7 @@ class TraceFile:
         try:
             self._file = open(open_private(str(path)), "wb", buffering=0)  # noqa: SIM115 - `finish` closes it
         except OSError as e:
-            raise file_error(f"--trace-file {path}", e) from None
+            raise file_error(f"cannot write --trace-file {path}", e) from None
         self._path = path
         self._clock = clock
         self._say = say

@@ -101,13 +101,13 @@ def _words(event: Event) -> str:
         case Failed() | Lost():
             return str(event.error).removeprefix(f"{event.target}: ")
         case Expired():
-            return f"expired in {event.phase.value} after {event.elapsed_ms} ms of {event.limit_ms} ms"
+            return f"expired in {event.phase.value} after {event.elapsed_ms} ms (limit {event.limit_ms} ms)"
         case Closed():
             return f"closed: {event.reason}"
         case RequestExpired():
             return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms"
         case RequestAbandoned():
-            return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms, when its call ended"
+            return f"no response to {event.api} #{event.correlation_id} in {event.limit_ms} ms when the call ended"
         case Throttled():
             return f"{event.api} throttled for {event.throttle_ms} ms"
         case RequestSent() | ResponseReceived():

@@ -45,7 +45,12 @@ def run_abort(common: Common, output: Output, wanted: Abort) -> int:
         if chosen and failed is None:
             facts = [_fact(each) for each in chosen]
             failed = after_yes(
-                common, admin, wanted.consent, facts, "Abort them?", lambda: _abort(admin, partition, chosen)
+                common,
+                admin,
+                wanted.consent,
+                facts,
+                "Abort these transactions?",
+                lambda: _abort(admin, partition, chosen),
             )
     listing = _listing(chosen, failed, common.environment.clock.wall_ms())
     if chosen:
@@ -62,7 +67,9 @@ def _partition(text: str) -> TopicPartition:
     topics = list(parse_named([text], "'TOPIC:P'").items())
     topic, indexes = topics[0]
     if indexes is None or len(indexes) != 1:
-        raise click.BadParameter(f"{text[:80]!r} is not TOPIC:P, such as orders:0", param_hint="'TOPIC:P'")
+        raise click.BadParameter(
+            f"{text[:80]!r} is not a partition: use TOPIC:P, such as orders:0", param_hint="'TOPIC:P'"
+        )
     return TopicPartition(topic, indexes[0])
 
 
@@ -93,13 +100,13 @@ def _chosen(common: Common, admin: Admin, partition: TopicPartition, wanted: Abo
 def _refusal(each: OpenTransaction, *, has_missing: bool) -> CommandError:
     if each.verdict is Verdict.RUNNING:
         limit = "" if each.timeout_ms is None else f" of {duration_text(each.timeout_ms)}"
-        hint = f"stop its producer and wait for transaction.timeout.ms{limit}, or abort it with --force"
+        hint = f"stop the producer and wait for transaction.timeout.ms{limit}, or add --force"
     elif has_missing or each.transactional_id is not None:
-        hint = "try again when all brokers respond, or abort it with --force"
+        hint = "retry when all brokers respond, or add --force"
     else:
-        hint = "try again with permission to describe its transactional.id, or abort it with --force"
-    what = f"the transaction at offset {each.start_offset} of {each.partition} is {each.verdict.value}"
-    return CommandError(ExitCode.UNAVAILABLE, f"nothing was changed because {what}: {each.reason}", hint)
+        hint = "retry with permission to describe the transactional ID, or add --force"
+    what = f"the {each.verdict.value} transaction at offset {each.start_offset} of {each.partition}"
+    return CommandError(ExitCode.UNAVAILABLE, f"cannot abort {what}: {each.reason}", hint)
 
 
 def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction]) -> dict[int, KafkaError]:
@@ -113,7 +120,7 @@ def _abort(admin: Admin, partition: TopicPartition, chosen: list[OpenTransaction
 
 
 def _fact(each: OpenTransaction) -> str:
-    who = each.transactional_id or f"producer id {each.producer.producer_id}"
+    who = each.transactional_id or f"producer ID {each.producer.producer_id}"
     return f"{each.partition}: transaction of {who} from offset {each.start_offset}: {each.reason}"
 
 

@@ -16,7 +16,11 @@ LARGEST_ID = 2**63 - 1
 
 Topics = Annotated[
     list[str] | None,
-    typer.Option("--topic", metavar="TOPIC[:P,P-P]", help="Topic or partitions to include. Repeatable [default: all]."),
+    typer.Option(
+        "--topic",
+        metavar="TOPIC[:P,P-P]",
+        help="Topic, or partitions of a topic, to include. Repeatable [default: all].",
+    ),
 ]
 
 
@@ -34,7 +38,7 @@ def list_(
         typer.Option(
             "--state",
             metavar="NAME",
-            help="Show only transactions in this state, such as Ongoing or Empty. Repeatable.",
+            help="State of transactions to show, such as Ongoing or Empty. Repeatable.",
         ),
     ] = None,
     producer_ids: Annotated[
@@ -44,7 +48,7 @@ def list_(
             min=0,
             max=LARGEST_ID,
             metavar="N",
-            help="Show only transactions of this producer ID. Repeatable.",
+            help="Producer ID of transactions to show. Repeatable.",
         ),
     ] = None,
     older_than: Annotated[
@@ -53,13 +57,15 @@ def list_(
             "--older-than",
             parser=duration_ms,
             metavar="DURATION",
-            help="Show only transactions that have been open longer. Needs Kafka 3.8.",
+            help="Minimum time that a transaction has been open. Needs Kafka 3.8.",
         ),
     ] = None,
     pattern: Annotated[
         str | None,
         typer.Option(
-            "--pattern", metavar="PATTERN", help="Show only transactional IDs that match completely. Needs Kafka 4.1."
+            "--pattern",
+            metavar="PATTERN",
+            help="Regular expression that transactional IDs must match completely. Needs Kafka 4.1.",
         ),
     ] = None,
 ) -> int:
@@ -95,10 +101,10 @@ def hanging(
     ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Include running transactions.")] = False,
 ) -> int:
-    """Find hanging transactions, which stop read_committed consumers.
+    """Find hanging transactions, which block read_committed consumers.
 
-    A transaction hangs if it is open on a partition and no coordinator will complete it. It is overdue if the
-    coordinator did not abort it within a minute after its timeout.
+    A hanging transaction is open on a partition, but no coordinator will complete the transaction. An overdue
+    transaction is still open one minute after its timeout.
     """
     from kctl.cli.transactions.look import show_hanging  # deferred import: keeps --help fast
 
@@ -126,7 +132,7 @@ def abort(
         bool,
         typer.Option(
             "--force",
-            help="Abort running and undecided transactions. Their records in other partitions may still be committed.",
+            help="Also abort running and undecided transactions. Records in other partitions may still be committed.",
         ),
     ] = False,
 ) -> int:

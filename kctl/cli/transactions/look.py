@@ -145,8 +145,8 @@ def show_hanging(common: Common, output: Output, topics: Sequence[str], broker: 
     errors = report_missing(common, found, failed)
     if not transactions and not errors:
         running = len(found.transactions)
-        more = f"; {counted(running, 'open transaction')} running" if running else ""
-        checked = f"no hanging transactions found ({counted(len(partitions), 'partition')} checked){more}"
+        more = f", {counted(running, 'open transaction')} running" if running else ""
+        checked = f"no hanging transactions found ({counted(len(partitions), 'partition')} checked{more})"
         is_hidden = not partitions and not topics and broker is None
         common.say(f"{_program(common)}: {nothing_found(admin, 'topics') if is_hidden else checked}")
     return report_failures(common, True, errors)
@@ -193,7 +193,7 @@ def report_missing(
     """Print the partitions and coordinators that could not be checked, and return their errors."""
     if failed:
         what = f"transactions of {listed(failed)} are missing"
-        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"incomplete: {what}"), is_error=False)
+        common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"incomplete list: {what}"), is_error=False)
     if found.missing:
         what = f"the coordinators on {listed(found.missing)} did not report their transactions"
         common.environment.say_failure(Failure(ExitCode.PARTIAL_FAILURE, f"undecided: {what}"), is_error=False)

@@ -50,12 +50,12 @@ app = Commands(cls=WhyGroup, no_args_is_help=True)
 def why() -> None:
     """Find problems with a group, a topic, or the cluster.
 
-    kctl why NAME checks the group or the topic of this name, or both.
+    kctl why NAME checks the group and the topic with this name.
 
-    Prints findings with evidence, impact, and the command that fixes them. kctl only sends read requests and never
+    Prints findings with evidence, impact, and a command to fix the problem. kctl only sends read requests and never
     runs the fix.
 
-    Exit codes: 0 no problems, 3 a warning or an error was found.
+    Exits with 3 if a warning or an error was found.
     """
 
 
@@ -105,7 +105,7 @@ def named(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
     options: WhyOptions,
 ) -> int:
-    """Show what is wrong with the group or topic of this name."""
+    """Find problems with the group or topic of this name."""
     from kctl.cli.why.run import show_named  # the client: not wanted for --help
 
     return show_named(common, name, options)

@@ -29,7 +29,7 @@ def doctor(
 ) -> int:
     """Check the whole cluster and all groups.
 
-    --group and --topic limit the check. Exit codes: 0 no problems, 3 a warning or an error was found.
+    --group and --topic limit the check. Exits with 3 if a warning or an error was found.
     """
     from kctl.cli.why.run import show_all  # the client: not wanted for --help
 

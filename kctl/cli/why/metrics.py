@@ -39,10 +39,12 @@ def _metrics(state: State) -> Iterator[Metric]:
         key = (each.id, each.severity.value, each.subject)
         counts[key] = counts.get(key, 0) + 1
     findings = [({"id": name, "severity": how, "subject": what}, n) for (name, how, what), n in counts.items()]
-    yield Metric("kctl_why_findings", "Findings; kctl explain ID describes one.", [*findings])
-    yield Metric("kctl_group_lag_records", "Records that a group has not read.", list(_lags(looks)))
-    yield Metric("kctl_group_lag_seconds", "Age of the next record that a group has not read.", list(_ages(looks)))
-    yield Metric("kctl_probe_phase_seconds", "Phases of a connection to each address.", list(_phases(looks)))
+    yield Metric(
+        "kctl_why_findings", "Number of findings by ID. To describe a finding, run kctl explain ID.", [*findings]
+    )
+    yield Metric("kctl_group_lag_records", "Number of unread records of a group.", list(_lags(looks)))
+    yield Metric("kctl_group_lag_seconds", "Age of the next unread record of a group.", list(_ages(looks)))
+    yield Metric("kctl_probe_phase_seconds", "Duration of each phase of a connection.", list(_phases(looks)))
     ready = [({"address": str(each.target)}, float(each.is_ready)) for each in looks.now.probed.reports]
     yield Metric("kctl_probe_ready", "1 if the address is usable.", [*ready])
 

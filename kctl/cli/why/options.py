@@ -98,7 +98,7 @@ def why_options(
     """Return the options. Raises: click.BadParameter, click.UsageError: a value is invalid, or options conflict."""
     interval_ms = DEFAULT_INTERVAL_MS if interval is None else interval
     if interval_ms < LEAST_INTERVAL_MS:
-        raise click.BadParameter("the two samples must be at least 1s apart.", param_hint="'--interval'")
+        raise click.BadParameter("the interval between samples must be at least 1s.", param_hint="'--interval'")
     if samples == 1 and (watch or interval is not None) and serve is None:
         raise click.UsageError("--samples 1 cannot be combined with --interval, which is the time between two samples.")
     is_compared = watch or samples == MOST_SAMPLES or (interval is not None and serve is None)
@@ -118,7 +118,7 @@ def _address(text: str | None) -> tuple[str, int] | None:
         return None
     host, _, port = text.rpartition(":")
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= LARGEST_PORT):
-        raise click.BadParameter(f"{text[:80]!r} is not :PORT or HOST:PORT.", param_hint="'--serve'")
+        raise click.BadParameter(f"{text[:80]!r} is not an address: use :PORT or HOST:PORT.", param_hint="'--serve'")
     return host.strip("[]") or LOOPBACK, int(port)
 
 
@@ -134,6 +134,6 @@ def _ids(given: list[str] | None, flag: str) -> frozenset[str]:
     for name in names:
         if name not in FINDINGS:
             near = get_close_matches(name[:80], FINDINGS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; list all findings with kctl explain --list."
+            hint = f": did you mean {near[0]}?" if near else ". List all findings with kctl explain --list."
             raise click.BadParameter(f"unknown finding {name[:80]!r}{hint}", param_hint=f"'{flag}'")
     return frozenset(names)

@@ -78,8 +78,8 @@ def _find_named(name: str, admin: Admin, timer: Timer) -> Aim:
     near = nearest_name(name, [*listed.groups, *topics])
     raise CommandError(
         ExitCode.UNKNOWN_RESOURCE,
-        f"no group or topic {name!r} found, or this principal may not describe it",
-        "list them with: kctl groups list, kctl topics list" if near is None else f"did you mean {near}?",
+        f"no group or topic {name!r} found that this principal may describe",
+        "list names with: kctl groups list, or kctl topics list" if near is None else f"did you mean {near}?",
     )
 
 
@@ -150,7 +150,7 @@ def _refuse_out_of_scope(options: WhyOptions, scopes: tuple[Scope, ...]) -> None
         if name not in found:
             about = " or ".join(scope.value for scope in FINDINGS[name].scopes)
             raise click.BadParameter(
-                f"{name} is not checked by this command: it is a finding about a {about}.", param_hint="'--only'"
+                f"this command does not check {name}, which is a finding about a {about}.", param_hint="'--only'"
             )
         if name in options.ignored:
             raise click.BadParameter(f"{name} cannot be in both --only and --ignore.", param_hint="'--only'")

@@ -131,7 +131,7 @@ def _block(found: Sequence[Finding], width: int, paint: Paint | None) -> _Block:
     for other in others[:MOST_ALIKE]:
         full += _wrapped(f"{other.subject}: {other.sentence}", width, "  also:     ")
     if len(others) > MOST_ALIKE:
-        full.append(f"  also:     {len(others) - MOST_ALIKE} more; --output json lists all")
+        full.append(f"  also:     {len(others) - MOST_ALIKE} more. List all with --output json")
     return _Block(full, [*head, *fix])
 
 
@@ -172,8 +172,7 @@ def _skipped_checks(ids: Sequence[str], *, verbose: bool) -> str:
     option = f"--interval {duration_text(longest_ms)}" if is_watched else "--samples 2"
     need = f"samples {duration_text(longest_ms)} apart" if is_watched else "two samples"
     names = f": {', '.join(ids)}" if verbose else ""
-    verb = "needs" if len(ids) == 1 else "need"
-    return f"skipped {counted(len(ids), 'check')} that {verb} {need} (add {option}){names}"
+    return f"skipped {counted(len(ids), 'check')} requiring {need} (add {option}){names}"
 
 
 def _summary(subject: str, diagnosis: Diagnosis, requests: int) -> str:
@@ -246,7 +245,7 @@ def _unchecked_lines(diagnosis: Diagnosis) -> Iterator[str]:
     for reason, several in list(by_reason.items())[:MOST_LISTED]:
         ids = [name for name in dict.fromkeys(name for each in several for name in each.ids) if name not in named]
         named.update(dict.fromkeys(ids))
-        what = f"not fully checked: {listed(ids, MOST_LISTED)}; " if ids else "no result: "
+        what = f"not fully checked: {listed(ids, MOST_LISTED)}. No result: " if ids else "no result: "
         requests = dict.fromkeys(f"{each.gap.request} ({each.gap.of})" for each in several)
         yield f"{what}{listed(requests, MOST_LISTED)}: {reason}"
     more_requests = sum(len(several) for several in list(by_reason.values())[MOST_LISTED:])

@@ -125,4 +125,4 @@ def _rule(
 
 def _check_count(api: str, found: int, wanted: int) -> None:
     if found != wanted:
-        raise RemoteProtocolError(f"{api}: the response has {found} results for {wanted} items", api=api)
+        raise RemoteProtocolError(f"the {api} response contains {found} results instead of {wanted}", api=api)

@@ -317,9 +317,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
 
         On large clusters, this is several times faster than `list_topics`.
         """
-        return topics.list_topic_names(
-            self._call("listing names of topics", timeout), include_internal=include_internal
-        )
+        return topics.list_topic_names(self._call("listing topic names", timeout), include_internal=include_internal)
 
     @checked
     def describe_topics(
@@ -396,11 +394,11 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
                 leaders.
         """
         if isolation_level not in ISOLATION_LEVELS:
-            raise ValueError(f"isolation_level is one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
+            raise ValueError(f"isolation_level must be one of {', '.join(ISOLATION_LEVELS)}, not {isolation_level!r}")
         wanted = {tp: instant_ms("specs", spec) for tp, spec in specs.items()}
         for tp, spec in wanted.items():
             if spec < offsets.MAX_TIMESTAMP:
-                raise ValueError(f"{tp}: {spec} is neither a time nor one of the named places")
+                raise ValueError(f"invalid offset {spec} for {tp}: use a time, LATEST, EARLIEST, or MAX_TIMESTAMP")
         call = self._call("listing offsets", timeout, partial_timeout)
         return offsets.find_offsets(call, wanted, isolation_level)
 

@@ -92,18 +92,18 @@ def request_api(
     """Send one request and return its response; errors are as in `Admin.request_api`."""
     key = api_key_of(name)
     if key is None:
-        raise ValueError("Kafka has no client API of that name")
+        raise ValueError("Kafka has no client API with this name")
     kind = request_class(key)
     first, last = kind.VALID_VERSIONS
     if version is not None and not first <= version <= last:
-        raise ValueError(f"there is no version {version}, only {first} to {last}")
+        raise ValueError(f"invalid version {version}: use {first} to {last}")
     if kind is ApiVersionsRequest and version not in WITHOUT_SOFTWARE:
         software = {"ClientSoftwareName": "kctl", "ClientSoftwareVersion": VERSION}
         given = set(map(folded, fields))
         fields = {**{name: text for name, text in software.items() if folded(name) not in given}, **fields}
     request, newest = _newest_form(kind, fields, version)
     if kind.NAME == "Produce" and getattr(request, "acks", None) == 0:
-        raise ValueError("acks: 0 has no response, so that its outcome would stay unknown")
+        raise ValueError("acks must not be 0, because the broker does not respond to requests with acks=0")
     sets_timeout = "timeoutms" not in map(folded, fields)
     while True:
         node_id = call.ready_broker(_route(call, request) if broker is None else to_broker(broker))
@@ -127,7 +127,7 @@ def _chosen_version(call: Call, node_id: int, kind: type[Request], newest: int, 
     versions = call.client.network.versions(node_id)
     chosen = (NodeVersions({}) if versions is None else versions).choose(kind, newest)
     if version is not None and chosen != version:
-        text = f"{kind.NAME}: {call.name_of(node_id)} does not have version {version}, at most {chosen}"
+        text = f"cannot send {kind.NAME} version {version}: {call.name_of(node_id)} supports up to version {chosen}"
         raise UnsupportedVersionError(text, api=kind.NAME)
     return chosen
 
@@ -157,8 +157,8 @@ def _ask_once(call: Call, node_id: int, request: Any, version: int, *, sets_time
         call.timer.update()
         # the timeout of the request was the time left of the call
         node = call.client.network.node(node_id)
-        call.wait_until(lambda: not call.timer.is_expired, f"waiting for the {request.NAME} response of {node}")
-        raise answer.error or RemoteProtocolError(f"{request.NAME}: no response", api=request.NAME)
+        call.wait_until(lambda: not call.timer.is_expired, f"waiting for the {request.NAME} response from {node}")
+        raise answer.error or RemoteProtocolError(f"no response to the {request.NAME} request", api=request.NAME)
     return answer.response
 
 

@@ -228,7 +228,7 @@ class Call:
 
     def _pauses(self) -> str:
         pauses = [
-            f"{node} throttles this client for another {duration_text(left_ms)} (a quota)"
+            f"{node} throttles this client for another {duration_text(left_ms)} because of a quota"
             for node, left_ms in self.client.network.status.throttling()
         ]
         return "".join(f", {each}" for each in pauses)
@@ -257,7 +257,7 @@ class Call:
             answer = self.ask_once(node_id, build, response_type.NAME, is_for_any=is_for_any or route is any_node)
             if isinstance(answer.response, response_type):
                 return answer
-            self.pause(answer.error or RemoteProtocolError(f"{self.what}: no response", api=response_type.NAME))
+            self.pause(answer.error or RemoteProtocolError(f"no response while {self.what}", api=response_type.NAME))
 
     def ask_items(
         self, route: Route, build: Build, response_type: type[R], keys: Iterable[K], read: Callable[[R], Items[K, V]]
@@ -341,8 +341,8 @@ class Call:
         cluster = self.client.metadata.cluster
         if self._is_controller_unknown(route):
             known = listed(sorted(cluster.nodes))
-            return f"waiting for controller {cluster.controller_id}, which is not one of the brokers ({known})"
-        return "waiting for a usable broker"
+            return f"waiting for controller {cluster.controller_id}, which is not in the list of brokers ({known})"
+        return "waiting for an available broker"
 
     def ask_once(
         self, node_id: int, build: Build, api: str, *, max_version: int | None = None, is_for_any: bool = False
@@ -350,7 +350,7 @@ class Call:
         answers: list[Answer] = []
         self.send(node_id, build, answers.append, max_version=max_version, is_for_any=is_for_any)
         node = self.client.network.node(node_id)
-        self.wait_until(lambda: bool(answers), f"waiting for the {api} response of {node}")
+        self.wait_until(lambda: bool(answers), f"waiting for the {api} response from {node}")
         return answers[0]
 
     def ask_nodes(
@@ -413,7 +413,7 @@ class Call:
     def _node_error(self, node_id: int, known: int) -> KafkaError | None:
         metadata = self.client.metadata
         if metadata.cluster.node(node_id) is None and metadata.version > known:
-            return ConnectionLost(f"broker {node_id} is not in the cluster at present")
+            return ConnectionLost(f"broker {node_id} is not in the cluster")
         return self.client.network.status.node_error(node_id)
 
     def _check_deadline(self) -> bool:
@@ -425,7 +425,7 @@ class Call:
 
     def _names(self, node_ids: Iterable[int]) -> str:
         cluster = self.client.metadata.cluster
-        return ", ".join(str(cluster.node(node_id) or f"node {node_id}") for node_id in node_ids)
+        return ", ".join(str(cluster.node(node_id) or f"broker {node_id}") for node_id in node_ids)
 
     def send(
         self,

@@ -73,7 +73,7 @@ def _described(response: DescribeClientQuotasResponse) -> dict[QuotaEntity, Quot
         one = _entity(entry.entity, response.NAME)
         if one in found:
             raise RemoteProtocolError(
-                f"{response.NAME}: the response has {one_line(str(one))} twice", api=response.NAME
+                f"the {response.NAME} response contains {one_line(str(one))} twice", api=response.NAME
             )
         found[one] = {each.key: each.value for each in entry.values if math.isfinite(each.value)}
     return found
@@ -84,5 +84,5 @@ def _entity(parts: Sequence[EntityData], api: str) -> QuotaEntity:
     unknown = sorted(names.keys() - set(ENTITY_TYPES))
     if unknown or len(names) < len(parts) or not names:
         kinds = ", ".join(one_line(each.entity_type) for each in parts) or "no type"
-        raise RemoteProtocolError(f"{api}: the response has an entity of {kinds}", api=api)
+        raise RemoteProtocolError(f"the {api} response contains an entity with invalid types: {kinds}", api=api)
     return QuotaEntity.of(names)

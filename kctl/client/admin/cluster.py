@@ -164,7 +164,10 @@ def describe_quorum(call: Call) -> QuorumDescription:
             break
         call.pause(broker_error(code, "describe the quorum", response.error_message))
     if len(parts) != 1:
-        raise RemoteProtocolError(f"DescribeQuorum: {len(parts)} partitions of {METADATA_TOPIC}", api="DescribeQuorum")
+        raise RemoteProtocolError(
+            f"the DescribeQuorum response contains {len(parts)} partitions of {METADATA_TOPIC} instead of 1",
+            api="DescribeQuorum",
+        )
     [part] = parts
     end = max((each.log_end_offset for each in part.current_voters if each.replica_id == part.leader_id), default=-1)
 

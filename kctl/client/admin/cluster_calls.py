@@ -107,7 +107,7 @@ class ClusterCalls:
         """Return the log directory of each replica, and the target directory if it is being moved."""
         from kctl.client.admin import replica_dirs  # deferred import: keeps start-up fast
 
-        call = self._call("describing directories of replicas", timeout)
+        call = self._call("describing the directories of replicas", timeout)
         return replica_dirs.describe_replica_log_dirs(call, replicas)
 
     # --- the cluster --------------------------------------------------------------------------------------------------

@@ -94,7 +94,9 @@ def eligible_leaders(call: Call, topics: Iterable[str]) -> Results[TopicPartitio
         if further is None:
             break
         if cursor is not None and _place(further) <= _place(cursor):
-            raise RemoteProtocolError("the pages of topics do not advance", api=response.NAME)
+            raise RemoteProtocolError(
+                "the DescribeTopicPartitions response does not advance to the next page", api=response.NAME
+            )
         cursor, names = further, [name for name in names if name >= further.topic_name]
     return results
 

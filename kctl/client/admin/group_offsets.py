@@ -51,7 +51,7 @@ def list_group_offsets(
     def read(response: OffsetFetchResponse) -> Items[str, Committed]:
         broker = str(coordinators.node(group_id) or "the coordinator")
         if names_groups and not response.groups:
-            return malformed("OffsetFetch", broker, f"leaves out group {group_id}")
+            return malformed("OffsetFetch", broker, f"does not contain group {group_id}")
         found = committed_in(response, group_id, partitions or (), broker)
         if isinstance(found, KafkaError):
             return found
@@ -101,7 +101,7 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
         requests = [offset_fetch(each, None, speaks, require_stable=False) for each in groups]
         if len(groups) > 1 and not requests[0].groups:
             raise UnsupportedVersionError(
-                f"{call.name_of(node_id)} has one group a request", api=OffsetFetchRequest.NAME
+                f"{call.name_of(node_id)} supports only one group per OffsetFetch request", api=OffsetFetchRequest.NAME
             )
         requests[0].groups = [group for request in requests for group in request.groups]
         is_named[:] = [bool(requests[0].groups)]
@@ -111,7 +111,9 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
         if len(response.groups) > len(group_ids) or (not response.groups and any(is_named)):
             named = {str(coordinators.node(group_id)) for group_id in group_ids}
             broker = named.pop() if len(named) == 1 else "a coordinator"
-            return malformed("OffsetFetch", broker, f"has {len(response.groups)} groups, the request {len(group_ids)}")
+            return malformed(
+                "OffsetFetch", broker, f"contains {len(response.groups)} groups instead of {len(group_ids)}"
+            )
         if not response.groups:
             return [(group_id, _fate(committed_in(response, group_id, ()))) for group_id in group_ids]
         return [

@@ -159,19 +159,21 @@ def _judge(tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, w
     error = known.described.failed.get(name)
     is_gone = isinstance(error, BrokerError) and error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
     if error is not None and not is_gone:
-        return OpenTransaction(tp, producer, Verdict.UNDECIDED, name, None, None, f"its coordinator: {error}")
+        return OpenTransaction(
+            tp, producer, Verdict.UNDECIDED, name, None, None, f"the coordinator returned an error: {error}"
+        )
     found = known.described.done.get(name)
     if found is None or found.producer_id != producer.producer_id:
-        reason = f"its coordinator already has another producer for {name}"
+        reason = f"the coordinator already has another producer for transactional.id {name}"
         return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
     if tp not in found.partitions:
-        reason = f"its coordinator has {name} in state {found.state} without this partition"
+        reason = f"the coordinator reports transaction {name} in state {found.state} without this partition"
         return OpenTransaction(tp, producer, Verdict.HANGING, name, None, None, reason)
     started_at_ms, timeout_ms = found.started_at_ms, found.timeout_ms
     if found.state == ONGOING and started_at_ms is not None and wall_ms - started_at_ms > timeout_ms + OVERDUE_MS:
-        verdict, reason = Verdict.OVERDUE, "its coordinator has not aborted it after its timeout"
+        verdict, reason = Verdict.OVERDUE, "the coordinator did not abort the transaction after its timeout"
     else:
-        verdict, reason = Verdict.RUNNING, f"its coordinator has it in state {found.state}"
+        verdict, reason = Verdict.RUNNING, f"the coordinator reports the transaction in state {found.state}"
     return OpenTransaction(tp, producer, verdict, name, timeout_ms, started_at_ms, reason)
 
 
@@ -179,13 +181,15 @@ def _judge_unlisted(
     tp: TopicPartition, producer: ActiveProducer, known: _Coordinators, wall_ms: int
 ) -> OpenTransaction:
     """Return the verdict on a producer that no coordinator reports; this principal may lack permission."""
-    hanging = OpenTransaction(tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows its producer")
+    hanging = OpenTransaction(
+        tp, producer, Verdict.HANGING, None, None, None, "no coordinator knows the producer of the transaction"
+    )
     age_ms = hanging.age_ms(wall_ms)
     if known.missing:
-        reason = "the coordinator of this transaction may be a broker that did not respond"
+        reason = "the coordinator of the transaction may be a broker that did not respond"
     elif age_ms is None or age_ms < HIDDEN_MS:
         reason = (
-            "no coordinator knows the producer: the transaction hangs, or you lack Describe on its transactional.id"
+            "no coordinator knows the producer: the transaction hangs, or you need Describe on its transactional.id"
         )
     else:
         return hanging

@@ -48,8 +48,8 @@ def find_offsets(
 def _check_max_timestamp(call: Call, node_id: int) -> None:
     """Raise UnsupportedVersionError if a broker would handle MAX_TIMESTAMP as a time and return the first record."""
     if not call.client.network.supports(node_id, ListOffsetsRequest, FIRST_VERSION_WITH_MAX_TIMESTAMP):
-        needed = f"needs ListOffsets version {FIRST_VERSION_WITH_MAX_TIMESTAMP} (Kafka 3.0)"
-        text = f"the offset of the largest timestamp {needed}, which broker {call.name_of(node_id)} lacks"
+        needed = f"ListOffsets version {FIRST_VERSION_WITH_MAX_TIMESTAMP} (Kafka 3.0)"
+        text = f"cannot find the largest timestamp: broker {call.name_of(node_id)} does not support {needed}"
         raise UnsupportedVersionError(text, api=ListOffsetsRequest.NAME)
 
 

@@ -147,7 +147,7 @@ class OperatorCalls:
         self, partitions: Sequence[TopicPartition] | None = None, *, timeout: Timeout = None
     ) -> dict[TopicPartition, Reassignment]:
         """Return the moves in progress, of the given partitions or of all."""
-        return reassignments.list_reassignments(self._call("listing moves of partitions", timeout), partitions)
+        return reassignments.list_reassignments(self._call("listing partition moves", timeout), partitions)
 
     @checked
     def elect_leaders(
@@ -264,7 +264,7 @@ class OperatorCalls:
 
         Raises: UnsupportedVersionError: before Kafka 3.8.
         """
-        return elections.eligible_leaders(self._call("describing who may lead", timeout), topics)
+        return elections.eligible_leaders(self._call("describing eligible leaders", timeout), topics)
 
     @checked
     def describe_client_quotas(
@@ -395,7 +395,7 @@ class OperatorCalls:
             left_s = self._call(what, None).timer.remaining_ms / 1000
             return self._call(what, None, max(LEAST_STEP_S, left_s / STEPS))
 
-        what = "looking for open transactions"
+        what = "finding open transactions"
         with self.within(timeout):
             return hanging.open_transactions(new_call, partitions)
 

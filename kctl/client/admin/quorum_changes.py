@@ -96,5 +96,5 @@ def _uuid(given: str | bytes) -> bytes:
     except ValueError:
         given = b""
     if len(given) != len(UUID(int=0).bytes):
-        raise ValueError("directory_id must be 16 bytes or a Kafka UUID, such as the directory.id of meta.properties")
+        raise ValueError("directory_id must be 16 bytes or a Kafka UUID, such as directory.id in meta.properties")
     return TopicId(given)

@@ -118,7 +118,9 @@ def _find(
         is_fruitless = bool(further) and len(further) == len(at) and all(at[key] == further[key] for key in further)
         fruitless = fruitless + 1 if is_fruitless else 0
         if fruitless == MOST_FRUITLESS_ROUNDS:
-            failed |= {key: malformed("Fetch", "the leader", f"never has the records of {key}") for key in further}
+            failed |= {
+                key: malformed("Fetch", "the leader", f"repeatedly contains no records of {key}") for key in further
+            }
             break
         at = further
         max_bytes = min(max_bytes * GROWTH, MOST_BYTES)

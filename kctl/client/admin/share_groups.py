@@ -124,7 +124,10 @@ def delete_share_offsets(call: Call, group_id: str, topics: Iterable[str]) -> Re
         if response.error_code:
             return broker_error(response.error_code, what, response.error_message)
         return [
-            (name := each.topic_name, code_error(each.error_code, f"{what}: topic {name}", each.error_message) or True)
+            (
+                name := each.topic_name,
+                code_error(each.error_code, f"{what} for topic {name}", each.error_message) or True,
+            )
             for each in response.responses
         ]
 

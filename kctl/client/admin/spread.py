@@ -111,7 +111,7 @@ def ask_brokers(
             found.update(items)
         else:
             unsent.append(part)
-            missing = RemoteProtocolError(f"{call.what}: no response", api=response_type.NAME)
+            missing = RemoteProtocolError(f"no response while {call.what}", api=response_type.NAME)
             failures.append(answer.error or missing)
 
     def step() -> bool:

@@ -85,23 +85,23 @@ def list_transactions(
 def _list_request(call: Call, node_id: int, wanted: TransactionFilter) -> ListTransactionsRequest:
     speaks = call.client.network.supports
     if not speaks(node_id, ListTransactionsRequest):
-        raise _too_old(call, node_id, "listing transactions", 0, "3.0")
+        raise _too_old(call, node_id, "list transactions", 0, "3.0")
     request = ListTransactionsRequest(state_filters=list(wanted.states), producer_id_filters=list(wanted.producer_ids))
     if wanted.longer_than_ms is not None:
         if not speaks(node_id, ListTransactionsRequest, FIRST_VERSION_WITH_DURATION):
-            raise _too_old(call, node_id, "a filter by duration", FIRST_VERSION_WITH_DURATION, "3.8")
+            raise _too_old(call, node_id, "filter transactions by duration", FIRST_VERSION_WITH_DURATION, "3.8")
         request.duration_filter = wanted.longer_than_ms
     if wanted.pattern is not None:
         if not speaks(node_id, ListTransactionsRequest, FIRST_VERSION_WITH_PATTERN):
-            raise _too_old(call, node_id, "a filter by pattern", FIRST_VERSION_WITH_PATTERN, "4.1")
+            raise _too_old(call, node_id, "filter transactions by pattern", FIRST_VERSION_WITH_PATTERN, "4.1")
         request.transactional_id_pattern = wanted.pattern
     return request
 
 
 def _too_old(call: Call, node_id: int, what: str, version: int, release: str) -> UnsupportedVersionError:
-    needed = f"needs ListTransactions version {version} (Kafka {release})"
+    needed = f"ListTransactions version {version} (Kafka {release})"
     return UnsupportedVersionError(
-        f"{what} {needed}, which broker {call.name_of(node_id)} lacks", api="ListTransactions"
+        f"cannot {what}: broker {call.name_of(node_id)} does not support {needed}", api="ListTransactions"
     )
 
 

@@ -45,7 +45,7 @@ class AsyncAdmin:
         loop = asyncio.get_running_loop()
         if self._turns is None or self._loop is not loop:
             if self._turns is not None and self._turns.locked() and self._loop is not None and self._loop.is_running():
-                raise ConcurrentModificationError("a call of another event loop uses this admin client")
+                raise ConcurrentModificationError("another event loop is using this admin client")
             self._turns, self._loop = asyncio.Lock(), loop
         if isinstance(call, partial):
             waiting_for = f"{call.func.__name__}(): waiting for other calls of this admin client"

@@ -87,7 +87,7 @@ class _Awaiting(RebalanceListener):
 
 _CALL: ContextVar[asyncio.Task[None] | None] = ContextVar("_CALL", default=None)
 """Task of the listener's call in which the current code runs."""
-_LEFT = "waiting for the rebalance listener, which a canceled poll left running"
+_LEFT = "waiting for the rebalance listener of a canceled poll"
 
 
 class _ListenerCalls:
@@ -202,7 +202,7 @@ class AsyncConsumer:
         except ListenerContinues as interrupt:
             raise interrupt.cause from None
         except ConcurrentModificationError:
-            text = "another task waits in a call of this consumer: one task at a time may wait for it"
+            text = "another task is using this consumer: only one task at a time can use it"
             raise ConcurrentModificationError(text) from None
 
     def _now(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -254,7 +254,7 @@ class AsyncConsumer:
         """
         await asyncio.sleep(0)
         if self._calls.is_caller:
-            raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
+            raise IllegalStateError("cannot call poll() within poll(): return from the listener or callback first")
         if self._calls.left is not None:
             timer = self._client._timer(timeout)
             if not await ends_in_time(self._calls.left_ends, timer):
@@ -341,7 +341,7 @@ class AsyncConsumer:
         if isinstance(topics, Iterable) and not isinstance(topics, str):
             topics = list(topics)
             if not topics:
-                raise ValueError("no topics to subscribe to: call unsubscribe() to leave the group")
+                raise ValueError("topics must not be empty: to leave the group, call unsubscribe()")
         if isinstance(listener, RebalanceListener | AsyncRebalanceListener):
             listener = _Awaiting(listener, self._calls)
         self._now(self._client.subscribe, topics, listener)

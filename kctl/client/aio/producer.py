@@ -183,7 +183,7 @@ class AsyncProducer:
         try:
             is_next = await ends_in_time(turn.lock.acquire, timer)
             if not is_next:
-                waiting_for = f"earlier calls wait to send to topic {name}"
+                waiting_for = f"waiting for earlier calls of send() for topic {name}"
                 raise MaxBlockTimeout(waiting_for, timeout_ms=timer.timeout_ms, elapsed_ms=timer.elapsed_ms)
             return await run(send, timer)
         finally:

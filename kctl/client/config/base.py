@@ -65,7 +65,7 @@ class BaseConfig:
         if self.ignored:
             import logging  # deferred import: most configs have none
 
-            text = "%s config: properties without effect: %s"
+            text = "%s config: ignored properties: %s"
             logging.getLogger("kctl.client.config").info(text, self.KIND, listed(self.ignored))
 
     def with_value(self, name: str, value: object) -> Self:
@@ -97,7 +97,7 @@ class BaseConfig:
 
     def _take(self, name: object, raw: object, aliases: Mapping[str, AnyProperty]) -> None:
         if not isinstance(name, str):
-            raise ConfigError(f"a property name is a text, not {shown(name)}")
+            raise ConfigError(f"property names must be strings, not {shown(name)}")
         if name in self.INSTEAD:
             self.ignored[name] = self.INSTEAD[name]
             return
@@ -108,7 +108,8 @@ class BaseConfig:
         value = declared.read(raw, written_as=name)
         if declared.name in self.given and self.values[declared.name] != value:
             raise ConfigError(
-                f"{declared.name} and {declared.alias} are the same property, and have different values", key=name
+                f"{declared.name} and {declared.alias} are names of the same property but have different values",
+                key=name,
             )
         self.given[declared.name] = raw
         self.values[declared.name] = value
@@ -122,7 +123,7 @@ class BaseConfig:
         if reason is None:
             raise ConfigError(f"unknown property {shown(name)}{self._nearest(name)}", key=name)
         if not isinstance(raw, str | int | float | list | tuple):
-            text = f"{name} takes a string, not {type(raw).__name__}, and has no effect: {reason}"
+            text = f"{name} must be a string, not {type(raw).__name__} (the property has no effect: {reason})"
             raise ConfigError(text, key=name)
         self.ignored[name] = reason
 
@@ -131,12 +132,12 @@ class BaseConfig:
         from kctl.client.config import KINDS
 
         owners = [kind.KIND for kind in KINDS if name in kind.PROPERTIES and name not in kind.INSTEAD]
-        return f"a property of the {' and the '.join(owners)}" if owners else None
+        return f"it is a property of the {' and the '.join(owners)}" if owners else None
 
     def _nearest(self, name: str) -> str:
         renamed = LIBRDKAFKA_NAMES.get(name)
         if renamed in self.PROPERTIES:
-            return f": Kafka's name is {renamed}"
+            return f": use {renamed}"
         if name in LIBRDKAFKA_HINTS:
             return f": {LIBRDKAFKA_HINTS[name]}"
         known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
@@ -152,7 +153,7 @@ class BaseConfig:
             self.values[declared.name] = value
 
     def _refuse(self, first: Property[Any], second: Property[Any], why: str) -> None:
-        raise ConfigError(f"{self._pair(first)} and {self._pair(second)} contradict each other: {why}", key=first.name)
+        raise ConfigError(f"{self._pair(first)} conflicts with {self._pair(second)}: {why}", key=first.name)
 
     def _pair(self, declared: Property[Any]) -> str:
         return f"{declared.name}={declared.show(self.values[declared.name])}"

@@ -14,71 +14,100 @@ class ClientConfig(SecurityConfig):
 
     __slots__ = ()
 
-    bootstrap_servers = Property("bootstrap.servers", BootstrapServers(), (), "Bootstrap servers, host:port each.")
-    client_id = text("client.id", "kctl", "Name that brokers use for logs and quotas.")
-    security_protocol = choice("security.protocol", "PLAINTEXT", SECURITY_PROTOCOLS, "TLS, SASL, both or neither.")
+    bootstrap_servers = Property(
+        "bootstrap.servers", BootstrapServers(), (), "Comma-separated bootstrap servers in the form host:port."
+    )
+    client_id = text("client.id", "kctl", "Name of the client in broker logs and quotas.")
+    security_protocol = choice(
+        "security.protocol",
+        "PLAINTEXT",
+        SECURITY_PROTOCOLS,
+        "Security protocol of connections: TLS, SASL, both, or neither.",
+    )
     client_dns_lookup = choice(
         "client.dns.lookup",
         "use_all_dns_ips",
         ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        "How names become addresses; all addresses of a name are tried.",
+        "Mode of DNS lookups. kctl always tries all addresses of a name.",
     )
-    enable_metrics_push = flag("enable.metrics.push", True, "false: no client_instance_id(). Metrics are never sent.")
+    enable_metrics_push = flag(
+        "enable.metrics.push", True, "Enable client_instance_id(). kctl never sends client metrics."
+    )
 
     # --- limits -----------------------------------------------------------------------------------------------------
-    default_api_timeout_ms = whole("default.api.timeout.ms", 60_000, "Timeout of one whole blocking call.")
-    request_timeout_ms = whole("request.timeout.ms", 30_000, "Timeout of one request.")
+    default_api_timeout_ms = whole(
+        "default.api.timeout.ms", 60_000, "Total timeout of a blocking call, including retries."
+    )
+    request_timeout_ms = whole("request.timeout.ms", 30_000, "Maximum time to wait for the response to a request.")
     socket_connection_setup_timeout_ms = duration(
         "socket.connection.setup.timeout.ms",
         10_000,
-        "Timeout of one connection attempt: DNS, TCP, TLS, ApiVersions and SASL together. Set alone it applies to "
-        "every attempt; otherwise it doubles with each failed attempt to a broker.",
+        "Timeout of a connection attempt, from DNS to SASL. It doubles with each failed attempt to a broker, up to "
+        "socket.connection.setup.timeout.max.ms. If only this timeout is set, it does not increase.",
         low=1,
         alias="connections.timeout.ms",
     )
     socket_connection_setup_timeout_max_ms = duration(
-        "socket.connection.setup.timeout.max.ms", 30_000, "Upper bound of the growing connect timeout.", low=1
+        "socket.connection.setup.timeout.max.ms",
+        30_000,
+        "Maximum timeout of a connection attempt. The timeout doubles with each failed attempt.",
+        low=1,
     )
     connections_max_idle_ms = duration(
-        "connections.max.idle.ms", 540_000, "Idle time after which a connection is closed; -1: never.", low=-1
+        "connections.max.idle.ms",
+        540_000,
+        "Idle time after which a connection is closed. -1 keeps idle connections open.",
+        low=-1,
     )
     bootstrap_attempt_delay_ms = duration(
-        "bootstrap.attempt.delay.ms", 100, "Head start of one candidate over the next (kctl's own property)."
+        "bootstrap.attempt.delay.ms",
+        100,
+        "Delay before kctl also tries the next bootstrap address (kctl's own property).",
     )
 
     bootstrap_refused_timeout_ms = duration(
         "bootstrap.refused.timeout.ms",
         -1,
-        "Fail when all bootstrap servers have refused or not resolved for this long, before any connection, or when "
-        "an advertised name has not resolved for this long; -1: try as long as the call lasts (kctl's own property).",
+        "Time after which a call fails if all bootstrap servers refuse connections or do not resolve, or if an "
+        "advertised host name does not resolve. -1 retries until the call times out (kctl's own property).",
         low=-1,
     )
 
     # --- waits between attempts -------------------------------------------------------------------------------------
-    reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "First wait before reconnecting to a broker.")
+    reconnect_backoff_ms = duration("reconnect.backoff.ms", 50, "Initial backoff before reconnecting to a broker.")
     reconnect_backoff_max_ms = duration(
-        "reconnect.backoff.max.ms", 1000, "Maximum wait before reconnecting to a broker."
+        "reconnect.backoff.max.ms", 1000, "Maximum backoff before reconnecting to a broker."
     )
-    retry_backoff_ms = duration("retry.backoff.ms", 100, "First wait before a failed request is retried.")
-    retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Maximum wait before a failed request is retried.")
+    retry_backoff_ms = duration("retry.backoff.ms", 100, "Initial backoff before retrying a failed request.")
+    retry_backoff_max_ms = duration("retry.backoff.max.ms", 1000, "Maximum backoff before retrying a failed request.")
 
     # --- metadata ---------------------------------------------------------------------------------------------------
-    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Age at which metadata is refreshed.")
+    metadata_max_age_ms = duration("metadata.max.age.ms", 300_000, "Maximum age of metadata before kctl refreshes it.")
     metadata_recovery_strategy = choice(
         "metadata.recovery.strategy",
         "rebootstrap",
         ("rebootstrap", "none"),
-        "Whether to start again from bootstrap.servers when no known broker responds.",
+        "Action if no known broker responds. rebootstrap reconnects to bootstrap.servers.",
     )
     metadata_recovery_rebootstrap_trigger_ms = duration(
         "metadata.recovery.rebootstrap.trigger.ms",
         300_000,
-        "Time without metadata after which to start again from bootstrap.servers.",
+        "Time without metadata after which the client reconnects to bootstrap.servers.",
     )
 
     # --- sockets ----------------------------------------------------------------------------------------------------
-    send_buffer_bytes = whole("send.buffer.bytes", 131_072, "SO_SNDBUF; -1: the system's own.", low=-1)
-    receive_buffer_bytes = whole("receive.buffer.bytes", 65_536, "SO_RCVBUF; -1: the system's own.", low=-1)
+    send_buffer_bytes = whole(
+        "send.buffer.bytes",
+        131_072,
+        "Size of the TCP send buffer (SO_SNDBUF). -1 uses the default of the operating system.",
+        low=-1,
+    )
+    receive_buffer_bytes = whole(
+        "receive.buffer.bytes",
+        65_536,
+        "Size of the TCP receive buffer (SO_RCVBUF). -1 uses the default of the operating system.",
+        low=-1,
+    )
     max_in_flight_requests_per_connection = whole(
         "max.in.flight.requests.per.connection", 100, "Maximum number of requests in flight on one connection.", low=1
     )
@@ -110,7 +139,7 @@ class ClientConfig(SecurityConfig):
     def _settle(self) -> None:
         kind = type(self)
         if not self.bootstrap_servers:
-            raise ConfigError("bootstrap.servers is not set: name at least one host:port", key="bootstrap.servers")
+            raise ConfigError("bootstrap.servers is not set: add at least one host:port", key="bootstrap.servers")
         self._settle_security_protocol()
         # A connect timeout given alone is the limit of every attempt. Source: the draft of KIP-601. Differs: in Java it
         # is the limit of the first attempt and doubles.
@@ -133,7 +162,7 @@ class ClientConfig(SecurityConfig):
 
     def _settle_ceiling(self, first: Property[int], longest: Property[int]) -> None:
         if self._both_given(first, longest):
-            self._refuse(first, longest, "the first must not be above the longest")
+            self._refuse(first, longest, f"the maximum must be at least {first.name}")
         lower, value = (first, longest) if self.is_given(longest) else (longest, first)
         self.values[lower.name] = self.values[value.name]
 
@@ -143,7 +172,7 @@ class ClientConfig(SecurityConfig):
         if prefix is not None:
             if self.is_given(kind.security_protocol) and prefix != self.security_protocol:
                 raise ConfigError(
-                    f"bootstrap.servers has {prefix}:// but security.protocol={self.security_protocol}",
+                    f"bootstrap.servers starts with {prefix}://, but security.protocol is {self.security_protocol}",
                     key="security.protocol",
                 )
             self._default(kind.security_protocol, prefix)
@@ -151,7 +180,7 @@ class ClientConfig(SecurityConfig):
         is_chosen = self.is_given(kind.sasl_mechanism) or self.is_given(kind.sasl_kerberos_service_name)
         if self.uses_sasl and not is_chosen and "Krb5LoginModule" not in (self.sasl_jaas_config or ""):
             raise ConfigError(
-                f"sasl.mechanism is not set, and {self.security_protocol} needs one of {', '.join(SASL_MECHANISMS)}",
+                f"sasl.mechanism is not set: for {self.security_protocol}, use one of {', '.join(SASL_MECHANISMS)}",
                 key="sasl.mechanism",
             )
 
@@ -166,9 +195,12 @@ class AdminConfig(ClientConfig):
     KIND: ClassVar[str] = "admin"
 
     connections_max_idle_ms = duration(
-        "connections.max.idle.ms", 300_000, "Idle time after which a connection is closed; -1: never.", low=-1
+        "connections.max.idle.ms",
+        300_000,
+        "Idle time after which a connection is closed. -1 keeps idle connections open.",
+        low=-1,
     )
     enable_metrics_push = flag(
         "enable.metrics.push", False, "Accepted for compatibility. kctl never sends client metrics."
     )
-    retries = whole("retries", INT_MAX, "How often a failed request is retried within its call.")
+    retries = whole("retries", INT_MAX, "Maximum number of retries of a failed request within a call.")

@@ -59,7 +59,7 @@ class Strategy(Kind[tuple[Any, ...]]):
     def __init__(self) -> None:
         spelled = {prefix + java: name for name, java in ASSIGNORS.items() for prefix in ("", _JAVA_ASSIGNORS)}
         self._named = Choice(tuple(ASSIGNORS), spelled)
-        self.accepted = f"a comma-separated list, each {self._named.accepted}, or a list with functions"
+        self.accepted = f"a comma-separated list (each item: {self._named.accepted}) or a list of functions"
 
     def read(self, raw: object) -> tuple[Any, ...]:
         if isinstance(raw, str):
@@ -75,9 +75,9 @@ class Strategy(Kind[tuple[Any, ...]]):
             raise ValueError
         name = _name_of(given)
         if not isinstance(name, str) or not name.isidentifier() or len(name) > _LONGEST_NAME:
-            raise ValueError("the name of an assignor must be an identifier")
+            raise ValueError("the name of an assignor must be a Python identifier")
         if name in ASSIGNORS:
-            raise ValueError(f"{name} is the name of an assignor of Kafka")
+            raise ValueError(f"Kafka already has an assignor named {name}")
         return given
 
     def write(self, value: tuple[Any, ...]) -> str:
@@ -98,58 +98,76 @@ class ConsumerConfig(ClientConfig):
     KIND: ClassVar[str] = "consumer"
 
     # --- group --------------------------------------------------------------------------------------------------------
-    group_id = optional_text(
-        "group.id", "Consumer group, which shares the partitions and keeps the offsets.", filled=True
+    group_id = optional_text("group.id", "Id of the consumer group, whose members share the partitions.", filled=True)
+    group_instance_id = optional_text(
+        "group.instance.id", "Name of the consumer as a static member of the group (KIP-345).", filled=True
     )
-    group_instance_id = optional_text("group.instance.id", "Name of a static member (KIP-345).", filled=True)
-    group_protocol = choice("group.protocol", "classic", ("classic", "consumer"), "classic, or consumer (KIP-848).")
-    group_remote_assignor = optional_text("group.remote.assignor", "The broker's assignor, with KIP-848.")
+    group_protocol = choice(
+        "group.protocol", "classic", ("classic", "consumer"), "Protocol of the group: classic or consumer (KIP-848)."
+    )
+    group_remote_assignor = optional_text(
+        "group.remote.assignor", "Server-side assignor of the group, if group.protocol=consumer (KIP-848)."
+    )
     session_timeout_ms = whole(
-        "session.timeout.ms", 45_000, "Time without a heartbeat after which a member is removed.", low=1
+        "session.timeout.ms", 45_000, "Time without heartbeats after which the group removes a member.", low=1
     )
-    heartbeat_interval_ms = whole("heartbeat.interval.ms", 3_000, "Time between heartbeats.", low=1)
-    max_poll_interval_ms = whole("max.poll.interval.ms", 300_000, "Longest time between two polls.", low=1)
+    heartbeat_interval_ms = whole(
+        "heartbeat.interval.ms", 3_000, "Interval between heartbeats to the group coordinator.", low=1
+    )
+    max_poll_interval_ms = whole(
+        "max.poll.interval.ms",
+        300_000,
+        "Maximum time between two polls. A consumer that exceeds it leaves the group.",
+        low=1,
+    )
     partition_assignment_strategy: Property[tuple[Any, ...]] = Property(
         "partition.assignment.strategy",
         Strategy(),
         ("range", "cooperative-sticky"),
-        "Assignors to agree on, best first; Java's class names and Python functions are accepted.",
+        "Supported assignors in order of preference: names, Java class names, or Python functions.",
     )
 
     # --- offsets ------------------------------------------------------------------------------------------------------
     auto_offset_reset: Property[str] = Property(
-        "auto.offset.reset", OffsetReset(), "latest", "Where to start without a committed offset."
+        "auto.offset.reset",
+        OffsetReset(),
+        "latest",
+        "Starting position if the group has no committed offset for a partition.",
     )
-    enable_auto_commit = flag("enable.auto.commit", True, "Commit offsets in the background; false without a group.")
+    enable_auto_commit = flag(
+        "enable.auto.commit", True, "Commit offsets in the background. Disabled without group.id."
+    )
     enable_auto_offset_store = flag(
         "enable.auto.offset.store",
         True,
-        "false commits the offsets of store_offsets() only (a property of librdkafka).",
+        "Commit the position after each poll. false commits only offsets of store_offsets() (from librdkafka).",
     )
-    auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Time between automatic commits.")
+    auto_commit_interval_ms = whole("auto.commit.interval.ms", 5_000, "Interval between automatic commits.")
     isolation_level = choice(
         "isolation.level",
         "read_uncommitted",
         ("read_uncommitted", "read_committed"),
-        "read_committed hides records of open and aborted transactions.",
+        "Visibility of transactional records. read_committed hides records of open and aborted transactions.",
         {"committed": "read_committed", "uncommitted": "read_uncommitted"},
     )
 
     # --- fetching -----------------------------------------------------------------------------------------------------
-    fetch_min_bytes = whole("fetch.min.bytes", 1, "Bytes that a broker gathers before it responds.")
-    fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Maximum bytes of one response.")
+    fetch_min_bytes = whole("fetch.min.bytes", 1, "Minimum bytes that a broker collects before it responds to a fetch.")
+    fetch_max_bytes = whole("fetch.max.bytes", 52_428_800, "Maximum bytes in a fetch response.")
     max_partition_fetch_bytes = whole(
-        "max.partition.fetch.bytes", 1_048_576, "Maximum bytes of one partition in a response."
+        "max.partition.fetch.bytes", 1_048_576, "Maximum bytes per partition in a fetch response."
     )
-    fetch_max_wait_ms = whole("fetch.max.wait.ms", 500, "Longest time that a broker waits for fetch.min.bytes.")
-    max_poll_records = whole("max.poll.records", 500, "Maximum number of records that one poll returns.", low=1)
-    check_crcs = flag("check.crcs", True, "Check the CRC of every batch.")
-    client_rack = text("client.rack", "", "Rack of this client, for reading from the nearest replica (KIP-392).")
+    fetch_max_wait_ms = whole("fetch.max.wait.ms", 500, "Maximum time that a broker waits for fetch.min.bytes.")
+    max_poll_records = whole("max.poll.records", 500, "Maximum number of records that a poll returns.", low=1)
+    check_crcs = flag("check.crcs", True, "Check the CRC of each record batch.")
+    client_rack = text("client.rack", "", "Rack of the client, used to fetch from the nearest replica (KIP-392).")
 
     # --- topics -------------------------------------------------------------------------------------------------------
-    allow_auto_create_topics = flag("allow.auto.create.topics", True, "Requesting metadata of a topic may create it.")
+    allow_auto_create_topics = flag(
+        "allow.auto.create.topics", True, "Allow brokers to create a topic when the client requests its metadata."
+    )
     exclude_internal_topics = flag(
-        "exclude.internal.topics", True, "Whether subscriptions by pattern skip internal topics."
+        "exclude.internal.topics", True, "Exclude internal topics from subscriptions by pattern."
     )
 
     @property
@@ -163,10 +181,10 @@ class ConsumerConfig(ClientConfig):
         kind = type(self)
         if self.group_id is None:
             if self.is_given(kind.enable_auto_commit) and self.enable_auto_commit:
-                raise ConfigError("enable.auto.commit=true needs group.id, which is not set", key="enable.auto.commit")
+                raise ConfigError("enable.auto.commit=true needs group.id: set group.id", key="enable.auto.commit")
             self._default(kind.enable_auto_commit, False)
             if not self.enable_auto_offset_store:
-                text = "enable.auto.offset.store=false needs group.id, which is not set"
+                text = "enable.auto.offset.store=false needs group.id: set group.id"
                 raise ConfigError(text, key="enable.auto.offset.store")
         self._settle_fetch_wait()
         self._settle_group_protocol()
@@ -176,7 +194,11 @@ class ConsumerConfig(ClientConfig):
         kind = type(self)
         if self._both_given(kind.fetch_max_wait_ms, kind.request_timeout_ms):
             if self.fetch_max_wait_ms >= self.request_timeout_ms:
-                self._refuse(kind.fetch_max_wait_ms, kind.request_timeout_ms, "every idle fetch would time out")
+                self._refuse(
+                    kind.fetch_max_wait_ms,
+                    kind.request_timeout_ms,
+                    "the fetch wait must be shorter than the request timeout",
+                )
         else:
             self._default(kind.fetch_max_wait_ms, min(self.fetch_max_wait_ms, self.request_timeout_ms // 2))
             self._default(kind.request_timeout_ms, max(self.request_timeout_ms, self.fetch_max_wait_ms * 2))
@@ -187,14 +209,20 @@ class ConsumerConfig(ClientConfig):
         if self.group_protocol == "consumer":
             for declared in classic:
                 if self.is_given(declared):
-                    self._refuse(declared, kind.group_protocol, "with KIP-848 the broker decides this")
+                    self._refuse(
+                        declared, kind.group_protocol, "with group.protocol=consumer, the broker has this setting"
+                    )
         elif self.group_remote_assignor is not None:
-            self._refuse(kind.group_remote_assignor, kind.group_protocol, "only KIP-848 has assignors in the broker")
+            self._refuse(
+                kind.group_remote_assignor, kind.group_protocol, "server-side assignors need group.protocol=consumer"
+            )
         elif not self.partition_assignment_strategy:
             raise ConfigError(
-                "partition.assignment.strategy must name at least one assignor", key="partition.assignment.strategy"
+                "partition.assignment.strategy is empty: add at least one assignor", key="partition.assignment.strategy"
             )
         elif self.heartbeat_interval_ms >= self.session_timeout_ms:
             self._refuse(
-                kind.heartbeat_interval_ms, kind.session_timeout_ms, "a heartbeat must come before the session ends"
+                kind.heartbeat_interval_ms,
+                kind.session_timeout_ms,
+                "the heartbeat interval must be shorter than the session timeout",
             )

@@ -55,7 +55,7 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
     protocols: list[str] = []
     for entry in raw:
         if not isinstance(entry, str):
-            raise ValueError(f"entry {shown(entry)} is not a text")
+            raise ValueError(f"entry {shown(entry)} is not a string")
         if not entry.strip():
             continue  # Java ignores a trailing comma as well
         endpoint, protocol = read_entry(entry.strip())
@@ -64,9 +64,9 @@ def read_bootstrap(raw: object) -> tuple[tuple[Endpoint, ...], str | None]:
         if protocol is not None and protocol not in protocols:
             protocols.append(protocol)
     if not endpoints:
-        raise ValueError("it has no servers")
+        raise ValueError("the list is empty")
     if len(protocols) > 1:
-        raise ValueError(f"its entries contradict each other: {' and '.join(protocols)}")
+        raise ValueError(f"the entries have different security protocols: {' and '.join(protocols)}")
     return tuple(endpoints), protocols[0] if protocols else None
 
 
@@ -79,12 +79,14 @@ def read_entry(entry: str) -> tuple[Endpoint, str | None]:
     if scheme is not None and scheme.lower() == ANY_PROTOCOL:
         scheme = None
     if scheme is not None and scheme.upper() not in SECURITY_PROTOCOLS:
-        raise ValueError(f"entry {shown(entry)}: {shown(scheme)} is not one of {', '.join(SECURITY_PROTOCOLS)}")
+        raise ValueError(
+            f"entry {shown(entry)}: invalid protocol {shown(scheme)}: use one of {', '.join(SECURITY_PROTOCOLS)}"
+        )
     if not 1 <= port <= HIGHEST_PORT:
-        raise ValueError(f"entry {shown(entry)}: a port is from 1 to {HIGHEST_PORT}")
+        raise ValueError(f"entry {shown(entry)}: the port must be from 1 to {HIGHEST_PORT}")
     host = match["ipv6"] or match["host"]
     if len(host) > LONGEST_HOST:
-        raise ValueError(f"entry {shown(entry)}: a host name has at most {LONGEST_HOST} characters")
+        raise ValueError(f"entry {shown(entry)}: the host name has more than {LONGEST_HOST} characters")
     return Endpoint(host, port), scheme.upper() if scheme is not None else None
 
 
@@ -99,13 +101,13 @@ def _is_entry(text: str) -> bool:
 
 def _why_not(entry: str) -> str:
     if entry.startswith("-"):  # `-b $SERVERS -q` with an empty variable; no host name starts like this (RFC 1123)
-        return "looks like an option: the servers before it are missing"
+        return "looks like an option: add servers before it"
     if entry.count(":") > 1 and _BARE_IPV6.fullmatch(entry):
-        return "looks like IPv6: write the address in brackets, [::1]:9092"
+        return "looks like an IPv6 address: use brackets, such as [::1]:9092"
     if entry.isdecimal():
         return f"has no host: did you mean localhost:{entry}?"
     if any(separator in entry for separator in "; ") and all(map(_is_entry, re.split("[; ]+", entry))):
-        return f"is more than one server: separate them with commas, {','.join(re.split('[; ]+', entry))}"
+        return f"contains several servers: separate them with commas: {','.join(re.split('[; ]+', entry))}"
     if _NO_PORT.fullmatch(entry.removesuffix(":")):
         return f"has no port: did you mean {entry.removesuffix(':')}:{DEFAULT_PORT}?"
-    return "is not host:port"
+    return "is not in the form host:port"

@@ -3,20 +3,20 @@
 Properties that would change the meaning of others are rejected; the rest is ignored with a warning.
 """
 
-_JAVA_CLASS = "is a Java class, which kctl cannot run"
-_JAVA_TLS = "chooses a part of Java's TLS, which kctl does not use"
-_METRICS = "belongs to Java's metrics"
-_KERBEROS = "kctl does not run kinit: it fetches a new ticket after 80% of the ticket's lifetime"
-_VALIDATION = "is used only by brokers to validate tokens"
-_ENDPOINT = "belongs to a kind of token endpoint that kctl does not support"
-_LOGIN = "kctl reads tokens again at each login, or fetches a new token after 80% of the lifetime"
-_SHARE = "belongs to share consumers, which kctl does not support"
+_JAVA_CLASS = "the property specifies a Java class, which kctl cannot run"
+_JAVA_TLS = "the property configures the TLS of Java, which kctl does not use"
+_METRICS = "the property configures metrics of Java clients"
+_KERBEROS = "kctl does not run kinit, but gets a new ticket after 80% of the ticket lifetime"
+_VALIDATION = "only brokers use this property, to validate tokens"
+_ENDPOINT = "the property configures JWT assertions, which kctl does not support"
+_LOGIN = "kctl reads the token at each login, or fetches a new token after 80% of the token lifetime"
+_SHARE = "the property configures share consumers, which kctl does not support"
 
 IGNORED: dict[str, str] = {
-    "key.serializer": "kctl takes keys as bytes: remove this property, and serialize keys before send()",
-    "value.serializer": "kctl takes values as bytes: remove this property, and serialize values before send()",
-    "key.deserializer": "kctl returns keys as bytes: remove this property, and deserialize keys after poll()",
-    "value.deserializer": "kctl returns values as bytes: remove this property, and deserialize values after poll()",
+    "key.serializer": "kctl accepts keys as bytes: serialize keys before send()",
+    "value.serializer": "kctl accepts values as bytes: serialize values before send()",
+    "key.deserializer": "kctl returns keys as bytes: deserialize keys after poll()",
+    "value.deserializer": "kctl returns values as bytes: deserialize values after poll()",
     "interceptor.classes": _JAVA_CLASS,
     "metric.reporters": _METRICS,
     "metrics.num.samples": _METRICS,
@@ -41,8 +41,8 @@ IGNORED: dict[str, str] = {
     "sasl.oauthbearer.jwks.endpoint.url": _VALIDATION,
     "sasl.oauthbearer.scope.claim.name": _VALIDATION,
     "sasl.oauthbearer.sub.claim.name": _VALIDATION,
-    "sasl.login.retry.backoff.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
-    "sasl.login.retry.backoff.max.ms": "a connection is tried again after reconnect.backoff.ms, with its token",
+    "sasl.login.retry.backoff.ms": "kctl retries failed logins after reconnect.backoff.ms",
+    "sasl.login.retry.backoff.max.ms": "kctl retries failed logins after reconnect.backoff.ms",
     "sasl.login.refresh.buffer.seconds": _LOGIN,
     "sasl.login.refresh.min.period.seconds": _LOGIN,
     "sasl.login.refresh.window.factor": _LOGIN,
@@ -56,20 +56,20 @@ IGNORED: dict[str, str] = {
     "ssl.trustmanager.algorithm": _JAVA_TLS,
     "share.acknowledgement.mode": _SHARE,
     "share.acquire.mode": _SHARE,
-    "internal.throw.on.fetch.stable.offset.unsupported": "is internal to Java's clients",
+    "internal.throw.on.fetch.stable.offset.unsupported": "the property is internal to Java clients",
 }
 
 IGNORED_PREFIXES: dict[str, str] = {
     "metrics.": _METRICS,
     "sasl.oauthbearer.assertion.": _ENDPOINT,
-    "schema.registry.": "schemas are not used here",
-    "basic.auth.": "schemas are not used here",
-    "confluent.": "belongs to another vendor's clients",
+    "schema.registry.": "the client does not use a schema registry",
+    "basic.auth.": "the client does not use a schema registry",
+    "confluent.": "the property belongs to Confluent clients",
 }
 
 REFUSED: dict[str, str] = {
     "bootstrap.controllers": "kctl cannot connect to controllers: use bootstrap.servers",
-    "config.providers": "kctl does not fetch values from providers, so ${...} would stay as is",
+    "config.providers": "kctl does not support config providers and does not replace ${...}",
     "transaction.two.phase.commit.enable": "kctl does not support two-phase commit",
 }
 _HARMLESS = {"transaction.two.phase.commit.enable": "false"}
@@ -97,21 +97,21 @@ LIBRDKAFKA_NAMES = {
 }
 """Kafka's names of properties that librdkafka names differently."""
 
-_LOGGED = "log records go to the loggers below kctl.client"
+_LOGGED = "use the Python loggers below kctl.client"
 _CALLBACK = "use the argument callback of send()"
 _EVENTS = "use the argument events of the client"
 _LISTENER = "pass a RebalanceListener to subscribe()"
-_SOCKETS = "the client sets up its sockets"
+_SOCKETS = "kctl has no property for this socket setting"
 _PREFETCH = "use the argument prefetch_bytes of Consumer"
-_REFRESH = "metadata is refreshed after errors, and after metadata.max.age.ms"
-_VERSIONS = "the client negotiates versions with each broker"
+_REFRESH = "kctl refreshes metadata after errors and after metadata.max.age.ms"
+_VERSIONS = "kctl negotiates API versions with each broker"
 
 LIBRDKAFKA_HINTS = {
-    "statistics.interval.ms": "metrics() has the statistics",
+    "statistics.interval.ms": "use metrics() of the client for statistics",
     "enable.partition.eof": "compare position() with end_offsets()",
-    "queue.buffering.max.messages": "buffer.memory limits the records that wait",
-    "queue.buffering.max.kbytes": "buffer.memory limits the records that wait",
-    "batch.num.messages": "batch.size limits a batch, in bytes",
+    "queue.buffering.max.messages": "use buffer.memory to limit unsent records",
+    "queue.buffering.max.kbytes": "use buffer.memory to limit unsent records",
+    "batch.num.messages": "use batch.size to limit the bytes of a batch",
     "queued.max.messages.kbytes": "use the argument prefetch_bytes of Consumer",
     "error_cb": "use the argument events of the client",
     "on_delivery": "use the argument callback of send()",
@@ -122,53 +122,53 @@ LIBRDKAFKA_HINTS = {
     "api.version.request.timeout.ms": _VERSIONS,
     "auto.commit.enable": "use enable.auto.commit",
     "background_event_cb": _EVENTS,
-    "broker.address.family": "addresses of both families are tried",
-    "broker.address.ttl": "names are resolved for each connection",
+    "broker.address.family": "kctl tries IPv4 and IPv6 addresses",
+    "broker.address.ttl": "kctl resolves host names for each connection",
     "broker.version.fallback": _VERSIONS,
     "closesocket_cb": _SOCKETS,
-    "compression.level": "compression.gzip.level, compression.lz4.level or compression.zstd.level",
+    "compression.level": "use compression.gzip.level, compression.lz4.level, or compression.zstd.level",
     "connect_cb": _SOCKETS,
-    "consume.callback.max.messages": "max.poll.records limits the records of a poll",
-    "consume_cb": "call poll(), or loop over the consumer",
-    "coordinator.query.interval.ms": "the coordinator is looked up when it is needed",
+    "consume.callback.max.messages": "use max.poll.records to limit the records of a poll",
+    "consume_cb": "call poll() or iterate over the consumer",
+    "coordinator.query.interval.ms": "kctl finds the coordinator when it needs it",
     "debug": _LOGGED,
-    "default_topic_conf": "set properties of topics with all others",
+    "default_topic_conf": "move the properties of default_topic_conf to the top level",
     "delivery.report.only.error": _CALLBACK,
     "dr_cb": _CALLBACK,
     "dr_msg_cb": _CALLBACK,
-    "enable.gapless.guarantee": "enable.idempotence keeps order and sends records once",
-    "enable.ssl.certificate.verification": "certificates are always checked; see ssl.endpoint.identification.algorithm",
+    "enable.gapless.guarantee": "use enable.idempotence to avoid reordered and duplicate records",
+    "enable.ssl.certificate.verification": "kctl always verifies certificates",
     "enabled_events": _EVENTS,
-    "fetch.error.backoff.ms": "retry.backoff.ms is the pause after errors",
+    "fetch.error.backoff.ms": "use retry.backoff.ms for the backoff after errors",
     "fetch.queue.backoff.ms": _PREFETCH,
-    "group.protocol.type": "all groups are consumer groups",
-    "interceptors": "plugins of librdkafka cannot be loaded",
-    "internal.termination.signal": "close() ends the threads",
+    "group.protocol.type": "kctl always uses the group protocol type consumer",
+    "interceptors": "kctl cannot load plugins of librdkafka",
+    "internal.termination.signal": "use close() to end the threads of a client",
     "log.connection.close": _LOGGED,
     "log.queue": _LOGGED,
     "log.thread.name": _LOGGED,
     "log_cb": _LOGGED,
     "log_level": _LOGGED,
-    "message.copy.max.bytes": "bytes are never copied",
-    "msg_order_cmp": "records of a partition keep their order",
+    "message.copy.max.bytes": "kctl has no equivalent of this property",
+    "msg_order_cmp": "kctl always sends the records of a partition in order",
     "oauth_cb": "use sasl.oauthbearer.token.callback",
     "oauthbearer_token_refresh_cb": "use sasl.oauthbearer.token.callback",
-    "offset.store.method": "the group stores the offsets",
-    "offset.store.path": "the group stores the offsets",
-    "offset.store.sync.interval.ms": "the group stores the offsets",
+    "offset.store.method": "kctl always commits offsets to the group",
+    "offset.store.path": "kctl always commits offsets to the group",
+    "offset.store.sync.interval.ms": "kctl always commits offsets to the group",
     "offset_commit_cb": "use the argument callback of commit_async()",
     "opaque": _CALLBACK,
     "open_cb": _SOCKETS,
-    "partitioner": "use the argument partitioner of Producer; by default the key chooses, as in Java",
+    "partitioner": "use the argument partitioner of Producer (default: by key hash, as in Java)",
     "partitioner_cb": "use the argument partitioner of Producer",
-    "plugin.library.paths": "plugins of librdkafka cannot be loaded",
-    "produce.offset.report": "the future of send() has the offset",
-    "queue.buffering.backpressure.threshold": "linger.ms and batch.size decide when a batch is sent",
+    "plugin.library.paths": "kctl cannot load plugins of librdkafka",
+    "produce.offset.report": "use the future that send() returns, which contains the offset",
+    "queue.buffering.backpressure.threshold": "use linger.ms and batch.size to control batching",
     "queued.min.messages": _PREFETCH,
-    "queuing.strategy": "records of a partition keep their order",
+    "queuing.strategy": "kctl always sends the records of a partition in order",
     "rebalance_cb": _LISTENER,
-    "receive.message.max.bytes": "fetch.max.bytes limits a response",
-    "reconnect.backoff.jitter.ms": "reconnect.backoff.ms and reconnect.backoff.max.ms set the pause",
+    "receive.message.max.bytes": "use fetch.max.bytes to limit a fetch response",
+    "reconnect.backoff.jitter.ms": "use reconnect.backoff.ms and reconnect.backoff.max.ms",
     "resolve_cb": _SOCKETS,
     "sasl.oauthbearer.config": "use sasl.jaas.config",
     "sasl.password": "use sasl.jaas.config",
@@ -179,19 +179,19 @@ LIBRDKAFKA_HINTS = {
     "socket.nagle.disable": _SOCKETS,
     "socket_cb": _SOCKETS,
     "ssl.ca.certificate.stores": "use ssl.truststore.location",
-    "ssl.certificate.location": "use ssl.keystore.location with the key and the certificate, and ssl.keystore.type=PEM",
-    "ssl.certificate.verify_cb": "certificates are always checked",
-    "ssl.crl.location": "certificates are checked with ssl.truststore.location",
+    "ssl.certificate.location": "use ssl.keystore.type=PEM and ssl.keystore.location (file with key and certificate)",
+    "ssl.certificate.verify_cb": "kctl always verifies certificates",
+    "ssl.crl.location": "kctl does not support certificate revocation lists",
     "ssl.curves.list": "use ssl.cipher.suites and ssl.enabled.protocols",
-    "ssl.key.location": "use ssl.keystore.location with the key and the certificate, and ssl.keystore.type=PEM",
+    "ssl.key.location": "use ssl.keystore.type=PEM and ssl.keystore.location (file with key and certificate)",
     "ssl.sigalgs.list": "use ssl.cipher.suites and ssl.enabled.protocols",
-    "stats_cb": "metrics() has the statistics",
-    "sticky.partitioning.linger.ms": "records without a key change the partition after batch.size bytes",
+    "stats_cb": "use metrics() of the client for statistics",
+    "sticky.partitioning.linger.ms": "kctl switches the partition of records without keys after batch.size bytes",
     "throttle_cb": _EVENTS,
-    "topic.blacklist": "subscribe() accepts a compiled pattern",
+    "topic.blacklist": "use subscribe() with a compiled pattern",
     "topic.metadata.propagation.max.ms": _REFRESH,
     "topic.metadata.refresh.fast.interval.ms": _REFRESH,
-    "topic.metadata.refresh.interval.ms": "metadata.max.age.ms is the longest time between refreshes",
+    "topic.metadata.refresh.interval.ms": "use metadata.max.age.ms for the maximum age of metadata",
     "topic.metadata.refresh.sparse": _REFRESH,
 }
 """Advice for names of librdkafka and its Python client that have no equivalent property."""

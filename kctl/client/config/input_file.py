@@ -37,5 +37,5 @@ def read_input(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
         mode = os.fstat(file.fileno()).st_mode
         data = file.read(most_bytes)
     if not data and stat.S_ISFIFO(mode):
-        raise OSError(errno.EINVAL, "a pipe to which nothing is written")
+        raise OSError(errno.EINVAL, "the file is a pipe without a writer")
     return data, mode

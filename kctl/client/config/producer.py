@@ -31,43 +31,53 @@ class ProducerConfig(ClientConfig):
 
     __slots__ = ()
     KIND: ClassVar[str] = "producer"
-    INSTEAD: ClassVar[dict[str, str]] = {"default.api.timeout.ms": "a producer's calls are bounded by max.block.ms"}
+    INSTEAD: ClassVar[dict[str, str]] = {"default.api.timeout.ms": "producers use max.block.ms instead"}
 
     # --- acknowledgement --------------------------------------------------------------------------------------------
-    acks = Property("acks", Acks(), -1, "Acknowledgements required before a record counts as delivered.")
-    retries = whole("retries", INT_MAX, "How often a batch is retried within delivery.timeout.ms.")
-    enable_idempotence = flag("enable.idempotence", True, "Neither duplicate nor reorder records on retries.")
-    delivery_timeout_ms = whole(
-        "delivery.timeout.ms", 120_000, "Timeout of one record from send() to its acknowledgement."
+    acks = Property(
+        "acks", Acks(), -1, "Acknowledgements that the leader needs before it confirms a record: all, 1, or 0."
     )
-    max_block_ms = duration("max.block.ms", 60_000, "Timeout of one blocking call; a producer's API timeout.")
-    transactional_id = optional_text("transactional.id", "Transactional id, which fences older producers.", filled=True)
+    retries = whole("retries", INT_MAX, "Maximum number of retries of a batch within delivery.timeout.ms.")
+    enable_idempotence = flag("enable.idempotence", True, "Prevent retries from duplicating or reordering records.")
+    delivery_timeout_ms = whole(
+        "delivery.timeout.ms", 120_000, "Maximum time from send() to the acknowledgement of a record."
+    )
+    max_block_ms = duration("max.block.ms", 60_000, "Timeout of a blocking call of the producer.")
+    transactional_id = optional_text(
+        "transactional.id",
+        "Transactional id of the producer. A new producer with the same id fences older producers.",
+        filled=True,
+    )
     transaction_timeout_ms = whole(
-        "transaction.timeout.ms", 60_000, "Age at which a broker aborts an open transaction.", low=1
+        "transaction.timeout.ms", 60_000, "Maximum age of an open transaction before the broker aborts it.", low=1
     )
 
     allow_auto_create_topics = flag(
         "allow.auto.create.topics",
         True,
-        "Sending to a topic may create it; false: send() refuses (kctl's own for producers).",
+        "Allow brokers to create a topic when send() needs it (kctl's own property for producers).",
     )
 
     # --- batches ----------------------------------------------------------------------------------------------------
-    batch_size = whole("batch.size", 16_384, "Bytes of one batch; 0: one batch per record.")
-    linger_ms = duration("linger.ms", 5, "Time that a batch waits for more records.")
-    buffer_memory = duration("buffer.memory", 33_554_432, "Maximum bytes of records waiting to be sent.")
-    max_request_size = whole("max.request.size", 1_048_576, "Maximum bytes of one request, and of one record.")
-    compression_type = choice("compression.type", "none", COMPRESSIONS, "Compression of batches.")
-    compression_gzip_level = Property("compression.gzip.level", GzipLevel(), -1, "Level of gzip; -1: its default.")
-    compression_lz4_level = whole("compression.lz4.level", 9, "Level of lz4.", low=1, high=17)
-    compression_zstd_level = whole("compression.zstd.level", 3, "Level of zstd.", low=-131_072, high=22)
+    batch_size = whole("batch.size", 16_384, "Maximum bytes of a record batch. 0 sends each record in its own batch.")
+    linger_ms = duration("linger.ms", 5, "Maximum time that a batch waits for more records.")
+    buffer_memory = duration("buffer.memory", 33_554_432, "Maximum bytes of unacknowledged records.")
+    max_request_size = whole(
+        "max.request.size", 1_048_576, "Maximum bytes of a produce request, which also limits the size of a record."
+    )
+    compression_type = choice("compression.type", "none", COMPRESSIONS, "Compression type of record batches.")
+    compression_gzip_level = Property(
+        "compression.gzip.level", GzipLevel(), -1, "Compression level of gzip. -1 uses the default level of zlib."
+    )
+    compression_lz4_level = whole("compression.lz4.level", 9, "Compression level of lz4.", low=1, high=17)
+    compression_zstd_level = whole("compression.zstd.level", 3, "Compression level of zstd.", low=-131_072, high=22)
 
     # --- partitions -------------------------------------------------------------------------------------------------
     partitioner_class = choice(
         "partitioner.class",
         "default",
         ("default", "round_robin"),
-        "default (by key hash, or sticky without a key) or round_robin. Java's class names are accepted.",
+        "Partitioner: default (by key hash, or sticky without a key), round_robin, or a Java class name.",
         {
             prefix + java: name
             for java, name in (("RoundRobinPartitioner", "round_robin"), ("DefaultPartitioner", "default"))
@@ -75,22 +85,30 @@ class ProducerConfig(ClientConfig):
         },
     )
     partitioner_adaptive_partitioning_enable = flag(
-        "partitioner.adaptive.partitioning.enable", True, "Send more of the records without a key to faster brokers."
+        "partitioner.adaptive.partitioning.enable", True, "Send more records without keys to faster brokers."
     )
     partitioner_availability_timeout_ms = duration(
         "partitioner.availability.timeout.ms",
         0,
-        "Avoid partitions whose broker has accepted no batch for this time; 0: off.",
+        "Time without an accepted batch after which the producer avoids a broker. 0 disables the check.",
     )
-    partitioner_ignore_keys = flag("partitioner.ignore.keys", False, "Choose partitions as if there were no keys.")
+    partitioner_ignore_keys = flag("partitioner.ignore.keys", False, "Ignore record keys when choosing partitions.")
 
     # --- sockets and metadata ---------------------------------------------------------------------------------------
-    receive_buffer_bytes = whole("receive.buffer.bytes", 32_768, "SO_RCVBUF; -1: the system's own.", low=-1)
+    receive_buffer_bytes = whole(
+        "receive.buffer.bytes",
+        32_768,
+        "Size of the TCP receive buffer (SO_RCVBUF). -1 uses the default of the operating system.",
+        low=-1,
+    )
     max_in_flight_requests_per_connection = whole(
         "max.in.flight.requests.per.connection", 5, "Maximum number of requests in flight on one connection.", low=1
     )
     metadata_max_idle_ms = duration(
-        "metadata.max.idle.ms", 300_000, "Time without use after which a topic's metadata is dropped.", low=5000
+        "metadata.max.idle.ms",
+        300_000,
+        "Time after which the producer drops the metadata of an unused topic.",
+        low=5000,
     )
 
     @property
@@ -119,7 +137,7 @@ class ProducerConfig(ClientConfig):
             return
         for declared in (kind.request_timeout_ms, kind.linger_ms):
             if self.is_given(declared):
-                needs = f"it must cover linger.ms + request.timeout.ms = {needed_ms}"
+                needs = f"the delivery timeout must be at least linger.ms + request.timeout.ms = {needed_ms}"
                 self._refuse(kind.delivery_timeout_ms, declared, needs)
 
     def _settle_idempotence(self) -> None:
@@ -137,13 +155,13 @@ class ProducerConfig(ClientConfig):
             if self.is_given(kind.enable_idempotence):
                 self._refuse(kind.enable_idempotence, undone_by, "idempotence needs acks=all and retries > 0")
             if self.transactional_id is not None:
-                self._refuse(kind.transactional_id, undone_by, "a transaction needs acks=all and retries > 0")
+                self._refuse(kind.transactional_id, undone_by, "transactions need acks=all and retries > 0")
             self.values[kind.enable_idempotence.name] = False
         if self.transactional_id is not None and not self.enable_idempotence:
-            self._refuse(kind.transactional_id, kind.enable_idempotence, "a transaction needs idempotence")
+            self._refuse(kind.transactional_id, kind.enable_idempotence, "transactions need enable.idempotence=true")
         if self.enable_idempotence and self.max_in_flight_requests_per_connection > IDEMPOTENT_IN_FLIGHT:
             raise ConfigError(
                 f"max.in.flight.requests.per.connection={self.max_in_flight_requests_per_connection} needs "
-                f"enable.idempotence=false: at most {IDEMPOTENT_IN_FLIGHT} can be kept in order",
+                f"enable.idempotence=false: with idempotence, the maximum is {IDEMPOTENT_IN_FLIGHT}",
                 key="max.in.flight.requests.per.connection",
             )

@@ -31,7 +31,7 @@ class Kind(ABC, Generic[T]):
     error message "NAME takes ...".
     """
 
-    accepted = "a text"
+    accepted = "a string"
 
     @abstractmethod
     def read(self, raw: object) -> T: ...
@@ -90,7 +90,7 @@ class Text(Kind[str]):
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
         if filled:
-            self.accepted = "a non-empty text"
+            self.accepted = "a non-empty string"
 
     def read(self, raw: object) -> str:
         if not isinstance(raw, str) or (self.filled and not raw):
@@ -104,7 +104,7 @@ class OptionalText(Kind[str | None]):
     def __init__(self, *, filled: bool = False) -> None:
         self.filled = filled
         if filled:
-            self.accepted = "a non-empty text"
+            self.accepted = "a non-empty string"
 
     def read(self, raw: object) -> str | None:
         if not isinstance(raw, str) or (self.filled and not raw):
@@ -135,7 +135,7 @@ class Choice(Kind[str]):
 
 
 class Function(Kind[Callable[[], object] | None]):
-    accepted = "a function, which only Python code can give"
+    accepted = "a Python function"
 
     def read(self, raw: object) -> Callable[[], object] | None:
         if raw == "":
@@ -169,7 +169,7 @@ class Words(Kind[tuple[str, ...]]):
     def __init__(self, each: Kind[str] | None = None, *, filled: bool = False) -> None:
         self.each = each or Text(filled=True)
         self.filled = filled
-        self.accepted = f"a comma-separated list, each {self.each.accepted}"
+        self.accepted = f"a comma-separated list (each item: {self.each.accepted})"
 
     def read(self, raw: object) -> tuple[str, ...]:
         if isinstance(raw, str):
@@ -220,7 +220,7 @@ class Property(Generic[T]):
         return value
 
     def __set__(self, config: "BaseConfig", value: Never) -> None:
-        raise AttributeError(f"{self.attribute}: a config cannot be changed after it was parsed")
+        raise AttributeError(f"cannot set {self.attribute}: parsed configs are immutable")
 
     def read(self, raw: object, written_as: str | None = None) -> T:
         """Return the typed value of user input.
@@ -233,9 +233,9 @@ class Property(Generic[T]):
         try:
             return self.kind.read(raw.strip() if isinstance(raw, str) else raw)
         except ValueError as e:
-            given = "the given value" if self.secret else shown(raw)
+            given = "" if self.secret else f" {shown(raw)}"
             reason = f" ({e})" if str(e) else ""
-            raise ConfigError(f"{name} takes {self.kind.accepted}, not {given}{reason}", key=name) from None
+            raise ConfigError(f"invalid {name}{given}: use {self.kind.accepted}{reason}", key=name) from None
 
     def show(self, value: T) -> str:
         """Return the value as text for users; a secret as stars."""

@@ -28,32 +28,41 @@ class RegistryConfig(BaseConfig):
     tls: dict[str, object]
 
     schema_registry_url: Property[tuple[str, ...]] = Property(
-        _PREFIX + "url", Words(Text(filled=True)), (), "URLs of the schema registry; if one fails, the next is used."
+        _PREFIX + "url",
+        Words(Text(filled=True)),
+        (),
+        "Comma-separated URLs of the schema registry. If a URL fails, kctl uses the next URL.",
     )
     schema_registry_allow_http_login = flag(
         _PREFIX + "allow.http.login",
         False,
-        "Send logins over plain HTTP to a registry or issuer on another machine (kctl's own property).",
+        "Send credentials over plain HTTP to a registry or issuer on another machine (kctl's own property).",
     )
-    schema_registry_basic_auth_user_info = _secret("basic.auth.user.info", "User and password, as user:password.")
+    schema_registry_basic_auth_user_info = _secret(
+        "basic.auth.user.info", "User and password for basic authentication, in the form user:password."
+    )
     schema_registry_basic_auth_credentials_source = _text(
-        "basic.auth.credentials.source", "USER_INFO, or URL: user and password are in the URL."
+        "basic.auth.credentials.source",
+        "Source of user and password: USER_INFO (the property) or URL (the registry URL).",
     )
-    schema_registry_bearer_auth_token = _secret("bearer.auth.token", "A bearer token.")
+    schema_registry_bearer_auth_token = _secret("bearer.auth.token", "Bearer token for the schema registry.")
     schema_registry_bearer_auth_credentials_source = _text(
-        "bearer.auth.credentials.source", "STATIC_TOKEN, or OAUTHBEARER: a token of the issuer."
+        "bearer.auth.credentials.source",
+        "Source of the bearer token: STATIC_TOKEN (the property) or OAUTHBEARER (an OAuth issuer).",
     )
     schema_registry_bearer_auth_issuer_endpoint_url = _text(
-        "bearer.auth.issuer.endpoint.url", "Token endpoint of the OAuth issuer (client credentials)."
+        "bearer.auth.issuer.endpoint.url", "URL of the token endpoint of the OAuth issuer."
     )
-    schema_registry_bearer_auth_client_id = _text("bearer.auth.client.id", "Client id for the issuer.")
-    schema_registry_bearer_auth_client_secret = _secret("bearer.auth.client.secret", "Client secret for the issuer.")
-    schema_registry_bearer_auth_scope = _text("bearer.auth.scope", "Scope of the token.")
+    schema_registry_bearer_auth_client_id = _text("bearer.auth.client.id", "Client id for the OAuth issuer.")
+    schema_registry_bearer_auth_client_secret = _secret(
+        "bearer.auth.client.secret", "Client secret for the OAuth issuer."
+    )
+    schema_registry_bearer_auth_scope = _text("bearer.auth.scope", "Scope of the requested OAuth token.")
     schema_registry_bearer_auth_logical_cluster = _text(
-        "bearer.auth.logical.cluster", "Sent as the header target-sr-cluster."
+        "bearer.auth.logical.cluster", "Value of the HTTP header target-sr-cluster."
     )
     schema_registry_bearer_auth_identity_pool_id = _text(
-        "bearer.auth.identity.pool.id", "Sent as the header Confluent-Identity-Pool-Id."
+        "bearer.auth.identity.pool.id", "Value of the HTTP header Confluent-Identity-Pool-Id."
     )
 
     @classmethod
@@ -80,7 +89,7 @@ class RegistryConfig(BaseConfig):
         ):
             given = self.values[_PREFIX + name]
             if given is not None and given not in known:
-                raise ConfigError(f"{name} is {' or '.join(known)} here, not {given!r}", key=_PREFIX + name)
+                raise ConfigError(f"invalid {name} {given!r}: use {' or '.join(known)}", key=_PREFIX + name)
 
 
 _NAMES = frozenset(

@@ -23,7 +23,7 @@ class SaslMechanismKind(Choice):
 
     def read(self, raw: object) -> str:
         if isinstance(raw, str) and raw.upper() == "AWS_MSK_IAM":
-            raise ValueError("Amazon MSK with IAM is OAUTHBEARER with sasl.oauthbearer.method=aws_msk_iam")
+            raise ValueError("for Amazon MSK with IAM, use OAUTHBEARER with sasl.oauthbearer.method=aws_msk_iam")
         return super().read(raw)
 
 
@@ -33,52 +33,62 @@ class SecurityConfig(BaseConfig):
     __slots__ = ()
 
     # --- TLS ----------------------------------------------------------------------------------------------------------
-    ssl_truststore_type = choice("ssl.truststore.type", "JKS", STORE_TYPES, "Format of the trust store.")
+    ssl_truststore_type = choice(
+        "ssl.truststore.type", "JKS", STORE_TYPES, "Format of the truststore: JKS, PKCS12, or PEM."
+    )
     ssl_truststore_location = optional_text(
-        "ssl.truststore.location", "File of trusted certificates.", alias="ssl.ca.location"
+        "ssl.truststore.location", "Path of the truststore file with the trusted certificates.", alias="ssl.ca.location"
     )
-    ssl_truststore_password = secret("ssl.truststore.password", "Password of a JKS or PKCS12 trust store.")
-    ssl_truststore_certificates = secret("ssl.truststore.certificates", "Trusted certificates themselves, as PEM.")
-    ssl_keystore_type = choice("ssl.keystore.type", "JKS", STORE_TYPES, "Format of the key store.")
+    ssl_truststore_password = secret("ssl.truststore.password", "Password of the truststore, for JKS and PKCS12.")
+    ssl_truststore_certificates = secret(
+        "ssl.truststore.certificates", "Trusted certificates in PEM format, instead of a file."
+    )
+    ssl_keystore_type = choice("ssl.keystore.type", "JKS", STORE_TYPES, "Format of the keystore: JKS, PKCS12, or PEM.")
     ssl_keystore_location = optional_text(
-        "ssl.keystore.location", "File of the client's private key and certificate chain."
+        "ssl.keystore.location", "Path of the keystore file with the private key and certificate chain of the client."
     )
-    ssl_keystore_password = secret("ssl.keystore.password", "Password of a JKS or PKCS12 key store.")
-    ssl_keystore_key = secret("ssl.keystore.key", "The client's private key itself, as PEM (PKCS#8).")
+    ssl_keystore_password = secret("ssl.keystore.password", "Password of the keystore, for JKS and PKCS12.")
+    ssl_keystore_key = secret(
+        "ssl.keystore.key", "Private key of the client in PEM format (PKCS#8), instead of a file."
+    )
     ssl_keystore_certificate_chain = secret(
-        "ssl.keystore.certificate.chain", "The client's certificate chain itself, as PEM."
+        "ssl.keystore.certificate.chain", "Certificate chain of the client in PEM format, instead of a file."
     )
-    ssl_key_password = secret("ssl.key.password", "Password of the client's private key.")
+    ssl_key_password = secret("ssl.key.password", "Password of the private key of the client.")
     ssl_endpoint_identification_algorithm = text(
         "ssl.endpoint.identification.algorithm",
         "https",
-        "https: the certificate must be for the host; empty: any host.",
+        "Host name check of certificates: https, or empty to accept certificates for any host.",
     )
     ssl_enabled_protocols = words(
         "ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), "Allowed TLS versions.", Choice(TLS_VERSIONS)
     )
-    ssl_cipher_suites = words("ssl.cipher.suites", (), "Allowed cipher suites; empty: OpenSSL's defaults.")
+    ssl_cipher_suites = words(
+        "ssl.cipher.suites", (), "Allowed cipher suites. An empty list allows the default suites of OpenSSL."
+    )
 
     # --- SASL ---------------------------------------------------------------------------------------------------------
     sasl_mechanism = Property(
-        "sasl.mechanism", SaslMechanismKind(SASL_MECHANISMS), "GSSAPI", "SASL mechanism (GSSAPI is Kerberos)."
+        "sasl.mechanism", SaslMechanismKind(SASL_MECHANISMS), "GSSAPI", "SASL mechanism. GSSAPI is Kerberos."
     )
-    sasl_jaas_config = secret("sasl.jaas.config", "Login module and its options: user name, password, token.")
+    sasl_jaas_config = secret("sasl.jaas.config", "JAAS login module and its options, such as user name and password.")
     sasl_kerberos_service_name = optional_text(
-        "sasl.kerberos.service.name", "First part of the brokers' Kerberos principal; required by GSSAPI."
+        "sasl.kerberos.service.name", "First part of the Kerberos principal of the brokers, required for GSSAPI."
     )
     sasl_kerberos_principal = optional_text(
         "sasl.kerberos.principal", "Kerberos principal [default: the principal of the keytab or the ticket]."
     )
     sasl_kerberos_keytab = optional_text(
-        "sasl.kerberos.keytab", "File with the principal's key; default: the ticket in the credentials cache."
+        "sasl.kerberos.keytab", "Path of the keytab file [default: the ticket in the credentials cache]."
     )
-    sasl_oauthbearer_token = secret("sasl.oauthbearer.token", "The OAuth token itself (kctl's own property).")
+    sasl_oauthbearer_token = secret("sasl.oauthbearer.token", "OAuth token, instead of a file (kctl's own property).")
     sasl_oauthbearer_token_file = optional_text(
-        "sasl.oauthbearer.token.file", "File with the OAuth token, read again at each login (kctl's own property)."
+        "sasl.oauthbearer.token.file",
+        "Path of a file with the OAuth token. kctl reads the file at each login (kctl's own property).",
     )
     sasl_oauthbearer_token_endpoint_url = optional_text(
-        "sasl.oauthbearer.token.endpoint.url", "URL of the token endpoint. file: reads a token from a file."
+        "sasl.oauthbearer.token.endpoint.url",
+        "URL of the OAuth token endpoint, or the file: URL of a file with a token.",
     )
     sasl_oauthbearer_token_endpoint_allow_http = flag(
         "sasl.oauthbearer.token.endpoint.allow.http",
@@ -102,13 +112,13 @@ class SecurityConfig(BaseConfig):
     )
     sasl_oauthbearer_scope = optional_text("sasl.oauthbearer.scope", "Scope of the requested token.")
     sasl_oauthbearer_header_urlencode = flag(
-        "sasl.oauthbearer.header.urlencode", False, "URL-encode client id and secret for the token endpoint."
+        "sasl.oauthbearer.header.urlencode", False, "URL-encode the client id and client secret for the token endpoint."
     )
     sasl_oauthbearer_token_callback = Property(
         "sasl.oauthbearer.token.callback",
         Function(),
         None,
-        "Function that returns a token, or (token, expires_at_s); in Python only (kctl's own property).",
+        "Python function that returns a token or (token, expires_at_s) (kctl's own property).",
     )
     sasl_oauthbearer_method = choice(
         "sasl.oauthbearer.method",
@@ -117,18 +127,18 @@ class SecurityConfig(BaseConfig):
         "Source of tokens: default (the other properties), oidc (a token endpoint), or aws_msk_iam (AWS credentials).",
     )
     aws_region = optional_text(
-        "aws.region", "Region of aws_msk_iam [default: the region in the name of the first server]."
+        "aws.region", "AWS region for aws_msk_iam [default: the region in the name of the first server]."
     )
-    aws_profile = optional_text("aws.profile", "Profile of aws_msk_iam in AWS's own files; needs boto3.")
+    aws_profile = optional_text("aws.profile", "Profile in the AWS config files for aws_msk_iam. Needs boto3.")
     sasl_login_connect_timeout_ms = Property(
         "sasl.login.connect.timeout.ms",
         OptionalWhole(),
         None,
-        "Timeout of connecting to the token endpoint; default: the connect timeout.",
+        "Timeout of connections to the token endpoint [default: the connection timeout].",
     )
     sasl_login_read_timeout_ms = Property(
         "sasl.login.read.timeout.ms",
         OptionalWhole(),
         None,
-        "Timeout of the token endpoint's response; default: the request timeout.",
+        "Timeout of responses from the token endpoint [default: the request timeout].",
     )

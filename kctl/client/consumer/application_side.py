@@ -168,7 +168,7 @@ class ApplicationSide:
 
     def poll(self, take: Callable[[], T | None], timer: Timer) -> T | None:
         if self._is_polling:
-            raise IllegalStateError("poll() within poll(): not allowed in a listener or callback")
+            raise IllegalStateError("cannot call poll() within poll(): return from the listener or callback first")
         group = self.group
         self._is_polling = True
         try:
@@ -214,7 +214,7 @@ class ApplicationSide:
         return {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}.get(policy)
 
     def _unpositioned(self, topic_partitions: list[TopicPartition]) -> InvalidOffsetError:
-        text = f"no position for {listed(topic_partitions)}, and auto.offset.reset=none; seek first"
+        text = f"no position for {listed(topic_partitions)}: call seek() or set auto.offset.reset"
         return InvalidOffsetError(text, partitions=tuple(topic_partitions))
 
     # --- events of the network loop ---------------------------------------------------------------------------------
@@ -301,7 +301,9 @@ class ApplicationSide:
         if self.close_result is None:
             self.data.settle()
             if self._is_in_close:
-                raise IllegalStateError("close() within close(): not allowed in a listener or callback")
+                raise IllegalStateError(
+                    "cannot call close() within close(): return from the listener or callback first"
+                )
             self.closing = timer
             self._is_in_close = True
             try:

@@ -109,13 +109,15 @@ def walk_batches(data: bytes, fetch_offset: int, start: int = 0, limit: int | No
         end = at + _LENGTH_FROM + length
         magic = data[at + _MAGIC_AT]
         if magic > 2 or base_offset < 0 or length + _LENGTH_FROM < (_SHORTEST_V2 if magic == 2 else _SHORTEST_V0):
-            damage = f"impossible batch header at byte {at - start} (length {length}, magic {magic})"
+            damage = f"invalid batch header at byte {at - start} (length {length}, magic {magic})"
             break
         if end > size:
             break
         last = base_offset + (_LAST_OFFSET_DELTA.unpack_from(data, at + _LAST_OFFSET_DELTA_AT)[0] if magic == 2 else 0)
         if last < base_offset or last < last_offset:
-            damage = f"the batch at byte {at - start} ends at offset {last}, before {max(base_offset, last_offset)}"
+            damage = (
+                f"the batch at byte {at - start} ends at offset {last}, before offset {max(base_offset, last_offset)}"
+            )
             break
         next_offset, last_offset, last_at, at = max(next_offset, last + 1), last, at, end
     return BatchWalk(next_offset, at, damage, _leader_epoch(data, last_at))

@@ -128,7 +128,7 @@ class Consumer(NotCopied):
         """
         group = self._need_group("subscribe")
         if group.subscribed is None and self._side.subscription.assignment:
-            raise IllegalStateError("partitions are assigned manually; unsubscribe() first")
+            raise IllegalStateError("cannot subscribe: partitions are assigned manually. Call unsubscribe() first")
         wanted = Subscribe((), topics) if isinstance(topics, re.Pattern) else Subscribe(tuple(dict.fromkeys(topics)))
         for topic in wanted.topics:
             check_topic_name(topic)
@@ -203,7 +203,7 @@ class Consumer(NotCopied):
         """
         group = self._need_group("store_offsets")
         if self._config.enable_auto_offset_store:
-            raise IllegalStateError("store_offsets() needs enable.auto.offset.store=false, or positions are committed")
+            raise IllegalStateError("store_offsets() needs enable.auto.offset.store=false")
         group.store(checked_offsets(offsets))
 
     @for_one_user
@@ -250,7 +250,7 @@ class Consumer(NotCopied):
         wanted = list(topic_partitions)
         for topic, partition in wanted:
             if not topic or partition < 0:
-                raise ValueError(f"not a partition: topic {topic!r}, partition {partition}")
+                raise ValueError(f"invalid partition: topic {topic!r}, partition {partition}")
         self._side.assign(wanted, topic_ids)
 
     @for_one_user
@@ -266,7 +266,9 @@ class Consumer(NotCopied):
 
     def _check_unsubscribed(self) -> None:
         if self.subscription is not None:
-            raise IllegalStateError("subscribed to topics, so the group assigns the partitions; unsubscribe() first")
+            raise IllegalStateError(
+                "cannot assign partitions: the consumer is subscribed to topics. Call unsubscribe() first"
+            )
 
     @for_one_user
     @checked
@@ -278,7 +280,7 @@ class Consumer(NotCopied):
         """
         self._check_open()
         if offset < 0:
-            raise ValueError(f"an offset must not be negative: {offset}")
+            raise ValueError(f"offset must not be negative: {offset}")
         self._side.seek(topic_partition, offset, end_offset)
 
     @for_one_user
@@ -525,7 +527,7 @@ class Consumer(NotCopied):
         asked = _instants(timestamps_ms)
         for tp, timestamp_ms in asked.items():
             if timestamp_ms < 0:
-                raise ValueError(f"{tp}: a timestamp must not be negative: {timestamp_ms}")
+                raise ValueError(f"the timestamp for {tp} must not be negative: {timestamp_ms}")
         return self._side.lookups.offsets(asked, self._timer(timeout))
 
     @for_one_user
@@ -601,7 +603,7 @@ class Consumer(NotCopied):
 
     def _check_assigned(self) -> None:
         if self.subscription is None and not (self._side.subscription.has_any or self._side.lookups.are_open):
-            raise IllegalStateError("not subscribed to a topic and no partition assigned: nothing to poll")
+            raise IllegalStateError("cannot poll: call subscribe() or assign() first")
 
     @for_one_user
     def _poll(self, timeout: Timeout) -> PollResult | None:
@@ -628,11 +630,11 @@ class Consumer(NotCopied):
         """
         self._is_unpolled = False
         if threading.current_thread().name.startswith(_THREADS_OF_ASYNCIO):
-            logger.warning("poll() in a thread of asyncio loses its records if it is cancelled; use AsyncConsumer")
+            logger.warning("poll() in an asyncio thread loses records if it is canceled: use AsyncConsumer")
 
     def _check_open(self) -> None:
         if self._side.close_result is not None:
-            raise IllegalStateError("this consumer is closed")
+            raise IllegalStateError("the consumer is closed")
 
     @for_one_user
     def _transaction_mark(self) -> tuple[int, int]:
@@ -662,7 +664,7 @@ class Consumer(NotCopied):
     def _need_group(self, call: str) -> GroupSide:
         self._check_open()
         if self._side.group is None:
-            raise IllegalStateError(f"{call}() needs group.id, which is not set")
+            raise IllegalStateError(f"{call}() needs group.id: set group.id")
         return self._side.group
 
     def _reset(self, topic_partitions: Iterable[TopicPartition] | None, timestamp_ms: int) -> None:

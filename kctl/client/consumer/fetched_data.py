@@ -359,7 +359,7 @@ class FetchedData:
         for other in self._failed_by(error):
             self._retry(other)
         if is_out_of_range:
-            text = f"{tp} has no offset {state.position}, and auto.offset.reset=none; seek to an offset that it has"
+            text = f"{tp} has no offset {state.position}: call seek() with a valid offset or set auto.offset.reset"
             raise InvalidOffsetError(text, partitions=(tp,)) from error
         raise error
 
@@ -406,15 +406,15 @@ def _in_hand(result: PollResult) -> dict[TopicPartition, int]:
 
 
 def _truncation(tp: TopicPartition, position: int, event: Truncated) -> LogTruncationError:
-    log = "a log that was truncated: "
+    log = "the log was truncated: "
     if event.is_recreated:
-        log, since = "a topic that was deleted and recreated", ""
+        log, since = "the topic was deleted and recreated", ""
     elif event.end_offset >= 0:
-        since = f"the leader's log differs from offset {event.end_offset} on"
+        since = f"the log of the leader differs from offset {event.end_offset} on"
     else:
-        since = "the leader does not know from which offset its log differs"
+        since = "the leader does not know where its log differs"
     return LogTruncationError(
-        f"{tp} was read up to offset {position} of {log}{since}, and auto.offset.reset=none; seek first",
+        f"cannot continue {tp} at offset {position}: {log}{since}. Call seek() or set auto.offset.reset",
         topic=tp.topic,
         partition=tp.partition,
         offset=position,

@@ -96,7 +96,7 @@ class Lookups:
         asked = tuple((TopicPartition(*tp), timestamp_ms) for tp, timestamp_ms in timestamps_ms.items())
         for tp, timestamp_ms in asked:
             if timestamp_ms < EARLIEST_TIMESTAMP:
-                raise ValueError(f"{tp}: not a timestamp: {timestamp_ms}")
+                raise ValueError(f"invalid timestamp for {tp}: {timestamp_ms}")
         if not asked:
             return OffsetLookup((), lambda: None)
         call_id = self._mailbox.next_call_id()

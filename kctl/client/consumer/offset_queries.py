@@ -210,7 +210,7 @@ class OffsetQueries:
             broker = self._leaders.name_of(answer.node_id)
             items = each_once(offsets_in(answer.response, answer.node_id), open_queries, "ListOffsets", broker)
         else:
-            error = answer.error or RemoteProtocolError("ListOffsets: no response", api="ListOffsets")
+            error = answer.error or RemoteProtocolError("no response to the ListOffsets request", api="ListOffsets")
             items = dict.fromkeys(open_queries, error)
         for tp, found in items.items():
             if isinstance(found, KafkaError):
@@ -291,7 +291,7 @@ class OffsetQueries:
             self._report(LookupNews(query.call_id, query.topic_partition, waiting))
         elif query.call_id == POSITIONS:
             query.reason = reason
-            said, since_ms = f"looking for the position: {reason}", query.since_ms or 0
+            said, since_ms = f"waiting for the position: {reason}", query.since_ms or 0
             tp, epoch, cause = query.topic_partition, query.epoch, query.error
             self._report(Waiting(tp, epoch, said, WaitKind.POSITION, node_id, cause, since_ms))
 

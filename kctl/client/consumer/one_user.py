@@ -72,7 +72,7 @@ def for_one_user(method: Callable[Concatenate[C, P], R]) -> Callable[Concatenate
         try:
             if held_by.setdefault(_USER, me) != me:
                 call = method.__name__.lstrip("_")  # poll() guards only _poll()
-                text = f"{call}(): another thread is using this consumer; only wakeup() may be called by other threads"
+                text = f"{call}() failed: another thread is using the consumer. Other threads can only call wakeup()"
                 raise ConcurrentModificationError(text)
             return method(self, *args, **kwargs)
         finally:

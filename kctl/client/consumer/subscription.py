@@ -17,17 +17,17 @@ from kctl.client.events import ResetCause
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 
 PAUSED = WaitReason(WaitKind.PAUSED, "paused")
-DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "fetched, to be delivered by the next poll")
-NOT_STARTED = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
-UNPLACED = WaitReason(WaitKind.POSITION, "looking for the position")
-AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the response of the leader")
+DELIVERABLE = WaitReason(WaitKind.DELIVERABLE, "the next poll returns the fetched records")
+NOT_STARTED = WaitReason(WaitKind.NOT_STARTED, "the next poll starts the fetch")
+UNPLACED = WaitReason(WaitKind.POSITION, "waiting for the position")
+AWAITING_ANSWER = WaitReason(WaitKind.ANSWER, "waiting for the response from the leader")
 
 
 class Stage(Enum):
-    UNPOSITIONED = "no position yet"
+    UNPOSITIONED = "the partition has no position yet"
     RESOLVING = "waiting for the starting offset"
-    POSITIONED = "the position is known, and not fetched from yet"
-    FETCHING = "the network fetches from the position on"
+    POSITIONED = "the position is known, but no fetch has started"
+    FETCHING = "the network thread fetches from the position"
 
 
 _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
@@ -151,7 +151,7 @@ class Subscription:
         """Return the state of a partition. Raises: IllegalStateError: the partition is not assigned."""
         state = self._partitions.get(topic_partition)
         if state is None:
-            raise IllegalStateError(f"{topic_partition} is not assigned to this consumer")
+            raise IllegalStateError(f"{topic_partition} is not assigned to the consumer")
         return state
 
     def current(self, topic_partition: TopicPartition, epoch: int) -> PartitionState | None:

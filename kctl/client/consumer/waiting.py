@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from kctl.client.errors import KafkaError
 
-SESSION_OVER = (
-    "the group's session has timed out without a confirmed heartbeat, so its partitions may belong to other members"
-)
+SESSION_OVER = "the group session has timed out without a heartbeat, so other members may own the partitions"
 
 
 class WaitKind(Enum):

@@ -79,7 +79,7 @@ class OpenLoop:
     def log_dropped(self, error: BaseException | None) -> None:
         records = self.unfinished().records
         if records:
-            logger.warning("%s dropped: the with block ended with %r", counted(records, "record"), error)
+            logger.warning("%s not delivered: the with block ended with %r", counted(records, "record"), error)
 
     def ended(self) -> None:
         line = report([self.unfinished()]) if self._is_dropped else ""
@@ -118,7 +118,7 @@ def finish(loops: Sequence[OpenLoop], limit_ms: int = LIMIT_MS) -> list[Unfinish
         left_ms = max((timer.timeout_ms for timer in timers), default=0)
         if slow and left_ms > QUIET_MS:
             logger.warning(
-                "the program ends: waiting for up to %s until clients have finished (%s left); Ctrl-C ends the wait",
+                "waiting for up to %s for clients to finish (%s left). Press Ctrl-C to exit immediately",
                 duration_text(left_ms),
                 counted(_records(each.unfinished() for each in slow), "record"),
             )

@@ -163,7 +163,7 @@ class Mailbox(Generic[E]):
             if not self.driver.wait(call.waiter, deadline_at_ms) and not call.is_done:
                 now_ms = self.clock.now_ms()
                 if is_last_look or now_ms - deadline_at_ms < SUSPEND_THRESHOLD_MS:
-                    doing = "a callback or an overloaded machine is holding up the network loop"
+                    doing = "waiting for the network loop, blocked by a callback or an overloaded machine"
                     raise call.timed_out(doing, self._last_error())
                 is_last_look, deadline_at_ms = True, now_ms + LOOP_GRACE_MS  # the loop was suspended as well
             self.look()
@@ -187,7 +187,7 @@ class Mailbox(Generic[E]):
         if self.failure is None:
             return IllegalStateError(f"the {self.CLIENT} is closed")
         why = f"{type(self.failure).__name__}: {self.failure}"
-        error = IllegalStateError(f"the network thread of this {self.CLIENT} has ended, which is a bug: {why}")
+        error = IllegalStateError(f"the network thread of the {self.CLIENT} failed, which is a bug: {why}")
         error.__cause__ = self.failure
         return error
 

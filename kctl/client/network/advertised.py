@@ -25,10 +25,10 @@ _OF_THE_ADDRESS = (DnsError, ConnectionRefused, ConnectionLost, ConnectTimeout, 
 
 def advertised_hint(cause: KafkaError) -> str:
     if isinstance(cause, DnsError):
-        return "fix advertised.listeners of that broker, or make the name resolve here"
+        return "fix advertised.listeners of the broker, or make its host name resolve"
     if isinstance(cause, WrongPeerError):
-        return "fix advertised.listeners of that broker"
-    return "start that broker if it is down; if not, fix its advertised.listeners, or make the address reachable"
+        return "fix advertised.listeners of the broker"
+    return "start the broker if it is down. Otherwise, fix advertised.listeners or make the address reachable"
 
 
 class AdvertisedAddresses:

@@ -56,7 +56,7 @@ def name_peer(first_bytes: bytes) -> str:
     if len(first_bytes) < _SIZE_BYTES:
         return f"not a Kafka broker ({shown})"
     size = int.from_bytes(first_bytes[:_SIZE_BYTES], signed=True)
-    return f"not a Kafka broker (as a frame {size} bytes; {shown})"
+    return f"not a Kafka broker (frame size {size} bytes, {shown})"
 
 
 def may_be_answer(first_bytes: bytes, correlation_id: int) -> bool:
@@ -78,31 +78,37 @@ _HUNG_UP = (errno.ECONNRESET, errno.EPIPE)
 _UNREACHABLE = {
     errno.EHOSTUNREACH: "host unreachable",
     errno.ENETUNREACH: "network unreachable",
-    errno.EADDRNOTAVAIL: "no local address reaches it",
-    errno.EACCES: "not permitted to connect there",
-    errno.EPERM: "not permitted to connect there",
+    errno.EADDRNOTAVAIL: "no local address can reach the server",
+    errno.EACCES: "the operating system denied the connection",
+    errno.EPERM: "the operating system denied the connection",
 }
 _WAITED_FOR = {
-    Phase.DNS: ("no DNS response", "the resolver is slow, not the broker"),
-    Phase.TCP: ("no SYN-ACK", "a firewall drops packets, or the host is down"),
-    Phase.TLS: ("connected, but the TLS handshake did not finish", "an overloaded server, or not a TLS port"),
-    Phase.APIVERSIONS: ("connected, but no ApiVersions response", "a hung broker, or a port that is not Kafka"),
-    Phase.SASL: ("SASL did not finish", "the broker's authentication backend may hang"),
+    Phase.DNS: ("no DNS response", "check the DNS resolver of this machine"),
+    Phase.TCP: ("no SYN-ACK", "check that the host is up and that no firewall drops packets"),
+    Phase.TLS: (
+        "connected, but the TLS handshake did not finish",
+        "check that the port uses TLS and that the server is not overloaded",
+    ),
+    Phase.APIVERSIONS: (
+        "connected, but no ApiVersions response",
+        "check that the port is a Kafka port and that the broker responds",
+    ),
+    Phase.SASL: ("SASL authentication did not finish", "check the authentication backend of the broker"),
 }
 
 
 class LoginWait(Enum):
     """Reason why authentication is not ready before a connection: text and hint."""
 
-    TOKEN = "no OAUTHBEARER token", "the token endpoint or the callback is slow, not the broker"
-    TICKET = "no Kerberos ticket", "the KDC of krb5.conf does not respond, or its name does not resolve"
+    TOKEN = "no OAUTHBEARER token", "check the token endpoint or the token callback"
+    TICKET = "no Kerberos ticket", "check that the KDC in krb5.conf resolves and responds"
 
 
 _CLOSED_HINTS = {
-    Phase.TCP: "a proxy without a backend, a connection quota, or a firewall that cuts connections",
+    Phase.TCP: "check for a proxy without a backend, a connection quota, or a firewall",
     Phase.TLS: "try security.protocol=PLAINTEXT (or SASL_PLAINTEXT)",
-    Phase.APIVERSIONS: "a proxy without a backend, a connection quota, or a TLS port",
-    Phase.SASL: "some mechanisms are refused silently",
+    Phase.APIVERSIONS: "check for a proxy without a backend, a connection quota, or a TLS port",
+    Phase.SASL: "try another sasl.mechanism",
 }
 
 
@@ -152,7 +158,7 @@ def lost(
 
 def closed_on_first_request(target: Target, api: str) -> TransportError:
     text = f"the server responded to ApiVersions, but closed the connection on the first request ({api})"
-    return located(target, Phase.READY, SaslRequired(text, hint="the listener probably requires SASL"))
+    return located(target, Phase.READY, SaslRequired(text, hint="use SASL, which the listener probably requires"))
 
 
 def no_word_in_tls(target: Target, elapsed_ms: int, error: OSError | None) -> TransportError:
@@ -193,8 +199,8 @@ def not_spoken(target: Target, error: UnsupportedVersionError, versions: NodeVer
 
 
 def controller(target: Target) -> TransportError:
-    text = "it supports the Kafka protocol but not Metadata: a KRaft controller"
-    return located(target, Phase.METADATA, WrongPeerError(text, hint="use a listener for clients"))
+    text = "the server is a KRaft controller, which does not support Metadata requests"
+    return located(target, Phase.METADATA, WrongPeerError(text, hint="connect to a broker listener"))
 
 
 def located(target: Target, phase: Phase, error: TransportError) -> TransportError:
@@ -220,20 +226,22 @@ def _not_connected(elapsed_ms: int, error: OSError | None) -> TransportError:
     code = 0 if error is None else error.errno or 0
     if code == errno.ECONNREFUSED:
         text = f"connection refused (RST after {elapsed_ms} ms)"
-        return ConnectionRefused(text, hint="the host is up, but nothing listens on this port")
+        return ConnectionRefused(text, hint="check the port and that the server runs")
     if code in _HUNG_UP:
         return _closed(Phase.TCP, elapsed_ms, error)
     if code in _UNREACHABLE:
-        return ConnectionRefused(_UNREACHABLE[code], hint="routing, VPN or firewall")
+        return ConnectionRefused(_UNREACHABLE[code], hint="check the routing, VPN, and firewall")
     if code == errno.ETIMEDOUT:
-        text = f"the operating system stopped connecting after {elapsed_ms} ms"
+        text = f"the operating system stopped the connection attempt after {elapsed_ms} ms"
         return ConnectTimeout(text, limit_ms=elapsed_ms, elapsed_ms=elapsed_ms)
-    return ConnectionRefused("the attempt ended" if error is None else error.strerror or str(error))
+    return ConnectionRefused("the connection attempt failed" if error is None else error.strerror or str(error))
 
 
 def _closed(phase: Phase, elapsed_ms: int, error: OSError | None) -> TransportError:
     if error is not None and error.errno == errno.ETIMEDOUT:
-        return ConnectionLost("data was sent and not acknowledged", hint="the server or the path to it is gone")
+        return ConnectionLost(
+            "the server did not acknowledge sent data", hint="check that the server is up and reachable"
+        )
     if error is not None and error.errno not in _HUNG_UP:
         return ConnectionLost(error.strerror or str(error))
     how = "closed" if error is None else "reset"

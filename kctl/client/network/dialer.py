@@ -155,7 +155,7 @@ class Dialer:
         """Give the node its first ready connection, and close the connections to its other addresses."""
         assert entry.attempt is not None
         del entry.attempt.connecting[connection.channel]
-        self._drop_attempt(entry, "lost the race")
+        self._drop_attempt(entry, "another connection attempt succeeded first")
         entry.connection = connection
         self._states.ready(entry.node.node_id)
         self._advertised.worked(entry.node)
@@ -171,7 +171,7 @@ class Dialer:
         racing, self._racing = self._racing, {}
         for entry in racing.values():
             if not entry.is_wanted:
-                self.abandon(entry, "lost the race")
+                self.abandon(entry, "another connection attempt succeeded first")
 
     def expire_connecting(self, now_ms: int) -> None:
         for channel in self._idle_expiry.evict_connecting(now_ms):
@@ -229,7 +229,7 @@ class Dialer:
         if (address := attempt.pop_again(now_ms)) is not None:
             replaced = attempt.replace_second(self._dial(entry, attempt, address, now_ms))
             if replaced is not None:
-                self._channels.close(replaced, "silent, and dialled again")
+                self._channels.close(replaced, "the server did not respond, so the client opened another connection")
         if attempt.is_resolving and now_ms >= attempt.deadline_at_ms:
             waits_for = self._waits_for(attempt)
             phase = Phase.DNS if waits_for is None else Phase.SASL
@@ -255,7 +255,7 @@ class Dialer:
         self._timers.note(entry, 0)
 
     def _attempt_failed(self, entry: NodeEntry, error: KafkaError, now_ms: int) -> None:
-        self._drop_attempt(entry, "another address decided")
+        self._drop_attempt(entry, "the connection attempt to the broker has ended")
         self._states.disconnected(entry.node.node_id, now_ms, self._advertised.attribute(entry.node, error, now_ms))
 
     def _drop_attempt(self, entry: NodeEntry, reason: str) -> None:

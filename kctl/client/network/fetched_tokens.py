@@ -35,7 +35,7 @@ class FetchedTokens(Renewed[AccessToken]):
             AuthenticationError: there is no valid token; the message has the reason.
             LoginServerUnavailable: the endpoint did not respond; the next connection retries.
         """
-        return Token(self.at_hand("OAUTHBEARER: no token").value, self._extensions)
+        return Token(self.at_hand("cannot get an OAUTHBEARER token").value, self._extensions)
 
 
 def fetched_tokens(config: ClientConfig, clock: Clock) -> FetchedTokens | None:
@@ -77,7 +77,7 @@ def _of_endpoint(credentials: ClientCredentials, config: ClientConfig, clock: Cl
         return fetch_token(http, credentials, timer, setting=setting)
     except ApiTimeout as e:  # of this timer: getting a token is part of connecting
         text = (
-            f"{e.waiting_for}: no token within {duration_text(timer.timeout_ms)} (socket.connection.setup.timeout.ms)"
+            f"no token within {duration_text(timer.timeout_ms)} (socket.connection.setup.timeout.ms): {e.waiting_for}"
         )
         raise ConnectTimeout(text, limit_ms=timer.timeout_ms, elapsed_ms=e.elapsed_ms) from None
     finally:
@@ -89,7 +89,9 @@ def _region_of(config: ClientConfig) -> str:
     name, _, domain = host.removesuffix(".").partition(".amazonaws.com")
     region = config.aws_region or (name.rpartition(".")[2] if domain in ("", ".cn") and name != host else "")
     if not region:
-        raise ConfigError("aws_msk_iam needs aws.region: the name of the first server has none", key="aws.region")
+        raise ConfigError(
+            "aws_msk_iam needs aws.region: the name of the first server contains no region", key="aws.region"
+        )
     return region
 
 
@@ -104,7 +106,7 @@ def _of_callback(callback: Callable[[], object], clock: Clock) -> AccessToken:
     given = callback()
     value, expires_at_s = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     if not isinstance(value, str) or not (expires_at_s is None or isinstance(expires_at_s, int | float)):
-        raise AuthenticationError("sasl.oauthbearer.token.callback returns a token, or (token, expires_at_s)")
+        raise AuthenticationError("sasl.oauthbearer.token.callback must return a token or (token, expires_at_s)")
     if expires_at_s is None:
         return AccessToken(value, None)
     return AccessToken(value, max(0, int(expires_at_s * 1000) - clock.wall_ms()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _MOST_MECHANISMS = 5
-_ONLY_PLAIN = "compare with the listener's sasl.enabled.mechanisms; PLAIN sends the password to the server"
+_ONLY_PLAIN = "check sasl.enabled.mechanisms of the listener. PLAIN sends the password to the server"
 """Hint if the broker offers only PLAIN.
 
 An attacker between client and broker can reject all other mechanisms to get a password.
@@ -114,12 +114,12 @@ class Handshake:
             offer = ", ".join(self.mechanisms_offered) or "none"
             safe = [each for each in self.mechanisms_offered if each != "PLAIN"]
             hint = f"set sasl.mechanism to {' or '.join(safe[:_MOST_MECHANISMS])}" if safe else _ONLY_PLAIN
-            return AuthenticationError(f"{mechanism} refused; the broker offers {offer}", hint=hint)
+            return AuthenticationError(f"the broker does not support {mechanism} (supported: {offer})", hint=hint)
         if code != ErrorCode.ILLEGAL_SASL_STATE:
             return AuthenticationError(f"SaslHandshake failed with {error_name(code)}")
         if self.session_lifetime_ms:
-            return AuthenticationError("the broker does not renew the session")
-        return AuthenticationError("this listener does not use SASL", hint="use security.protocol=PLAINTEXT or SSL")
+            return AuthenticationError("the broker does not support reauthentication")
+        return AuthenticationError("the listener does not use SASL", hint="use security.protocol=PLAINTEXT or SSL")
 
     def _on_token(self, response: Response) -> ConnectionState:
         from kctl.client.protocol.api.sasl import SaslAuthenticateResponse

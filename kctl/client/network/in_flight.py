@@ -160,7 +160,7 @@ class InFlightRequests:
         Raises: RemoteProtocolError: the frame is not a response to the oldest request, which stays in flight.
         """
         if not self._sent:
-            raise RemoteProtocolError("a response to a request that was never sent", first_bytes=frame[:64])
+            raise RemoteProtocolError("the server sent a response without a request", first_bytes=frame[:64])
         request = self._sent[0]
         correlation_id, response, surplus = decode_response_prefix(
             request.response_cls, frame, request.version, in_place=True

@@ -37,7 +37,7 @@ class KerberosTickets:
             AuthenticationError: there is no valid ticket; the message has the reason.
             LoginServerUnavailable: the KDC did not respond; the next connection retries.
         """
-        return self._of(host).at_hand("GSSAPI: no ticket").context()
+        return self._of(host).at_hand("cannot get a Kerberos ticket").context()
 
     def refresh_with(self, resolver: Resolver) -> None:
         self._resolver = resolver

@@ -78,7 +78,7 @@ class NodeList:
             return
         for node_id, entry in list(self._leaving.items()):
             if entry.connection is None or not entry.connection.in_flight:
-                self._hang_up(entry, "left the cluster")
+                self._hang_up(entry, "the broker left the cluster")
                 self.former[node_id] = entry.node
                 del self.entries[node_id], self._leaving[node_id]
                 self._states.forget(node_id)
@@ -86,7 +86,7 @@ class NodeList:
     def _replace(self, present: NodeEntry | None, entry: NodeEntry) -> None:
         """Add a node. If its id belonged to another address, requests in flight to that address fail."""
         if present is not None:
-            self._hang_up(present, "the node moved")
+            self._hang_up(present, "the address of the broker changed")
             self._states.forget(entry.node.node_id)
             self._leaving.pop(entry.node.node_id, None)
         self.entries[entry.node.node_id] = entry

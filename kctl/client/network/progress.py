@@ -41,7 +41,7 @@ class ListenerNotes:
         if where not in self._surplus:
             self._surplus.add(where)
             what = f"the {api} v{version} response has {count} bytes after its end"
-            logger.info("%s: %s; such bytes are ignored from now on", target, what)
+            logger.info("%s: %s (the client ignores such bytes)", target, what)
 
 
 class ConnectionProgress:

@@ -83,8 +83,8 @@ class BootstrapRefusal:
         first = min(refusals, key=lambda error: error.retriable)  # a certificate says more than a closed connection
         others = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
         text = f"no bootstrap server accepted a connection {how_long}: {first}{others}"
-        how = "bootstrap.refused.timeout.ms=-1 retries until the call times out"
-        return type(first)(text, hint=f"{first.hint}; {how}" if first.hint else how)
+        how = "use bootstrap.refused.timeout.ms=-1 to retry until the call times out"
+        return type(first)(text, hint=f"{first.hint}, or {how}" if first.hint else how)
 
 
 def _is_refusal(error: TransportError) -> bool:

@@ -147,7 +147,7 @@ class Renewed(Generic[T]):
         found, error = self._renewal.found, self._renewal.error
         if found is not None and self._is_valid():
             return found
-        why = "it has expired" if error is None else str(error)
+        why = "the previous one has expired" if error is None else str(error)
         hint = error.hint if isinstance(error, TransportError) else ""
         if isinstance(error, TransportError | KafkaTimeoutError) and not isinstance(error, _REFUSALS):
             raise LoginServerUnavailable(f"{failure}: {why}", error, hint=hint)

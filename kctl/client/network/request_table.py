@@ -114,12 +114,12 @@ class RequestTable:
         node_id = outgoing.node_id
         connection = None if entry is None else entry.connection
         if entry is None or connection is None or connection.versions is None:
-            lost = ConnectionLost(f"node {node_id} is not connected")
+            lost = ConnectionLost(f"broker {node_id} is not connected")
             self._end(outgoing.on_done, Answer(node_id, None, lost, -1, 0, was_sent=False))
             return
         now_ms = self._clock.now_ms()
         if self.left is not None and self.left <= 0:
-            text = f"{outgoing.request.NAME} was not sent: the request budget is used up"
+            text = f"cannot send {outgoing.request.NAME}: the request budget is exhausted"
             spent = RequestBudgetError(text)
             self._end(outgoing.on_done, Answer(node_id, None, spent, -1, now_ms, was_sent=False))
             return

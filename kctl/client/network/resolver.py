@@ -51,7 +51,7 @@ class ThreadResolver:
         def look_up() -> None:
             lookup.addresses = list(self._get_addr_info(host, port))
             if not lookup.addresses:
-                lookup.error = "the name has no address"
+                lookup.error = "the host name has no address"
 
         return self._start(look_up, lookup, on_done)
 
@@ -82,7 +82,7 @@ class ThreadResolver:
             except (OSError, ValueError, OverflowError) as error:
                 lookup.error = _reason(error)
             except Exception as error:  # a bug: the thread continues with other work
-                logger.exception("work in a helper thread failed")
+                logger.exception("a task in a helper thread failed")
                 lookup.error = repr(error)
             finally:
                 lookup.done = True
@@ -110,7 +110,7 @@ def system_addresses(host: str, port: int) -> list[Address]:
 
 def _reason(error: OSError | ValueError | OverflowError) -> str:
     if not isinstance(error, OSError):
-        return "not a port" if isinstance(error, OverflowError) else "not a valid host name"
+        return "invalid port" if isinstance(error, OverflowError) else "invalid host name"
     names = {
         socket.EAI_NONAME: "NXDOMAIN (the name does not exist)",
         socket.EAI_AGAIN: "the resolver did not respond (temporary failure)",

@@ -132,12 +132,12 @@ def _failed_bootstrap(reports: Sequence[AddressReport], known: _Known) -> Iterab
         where = str(report.target)
         if report.works_with:
             hint = f"use security.protocol={report.works_with}"
-            text = f"{_reason(report)}; a second attempt with {report.works_with} succeeded"
+            text = f"{_reason(report)}. A second attempt with {report.works_with} succeeded"
             yield ProbeFinding("other-protocol", Severity.ERROR, where, text, hint, report.error)
         elif ready:
             share = f"{len(ready)} of {len(same_node)} addresses of {report.target.host}"
-            text = f"{share} work; this one: {_reason(report)}"
-            hint = "remove the stale DNS record, or repair the route to that address"
+            text = f"{share} work, but this address failed: {_reason(report)}"
+            hint = "remove the stale DNS record or repair the route to the address"
             yield ProbeFinding("dead-address", Severity.WARNING, where, text, hint, report.error)
         else:
             yield _failed_node(report, known)
@@ -148,7 +148,7 @@ def _failed_node(report: AddressReport, known: _Known) -> ProbeFinding:
     where, text = str(report.target), _reason(report)
     hint = getattr(report.error, "hint", "")
     if isinstance(report.error, SaslRequired) and report.sasl_mechanisms:
-        hint += f": it offers {', '.join(report.sasl_mechanisms)}"
+        hint += f" (offered mechanisms: {', '.join(report.sasl_mechanisms)})"
     broker = known.at_place.get((report.target.host, report.target.port))
     if broker is not None:
         severity = Severity.ERROR  # clients of the cluster are sent there
@@ -173,7 +173,7 @@ def _failed_advertised(reports: Sequence[AddressReport], known: _Known) -> Itera
             yield _failed_node(report, known)
             continue
         place = f"{report.target.host}:{report.target.port}"
-        text = f"bootstrap ok; broker {report.target.node_id} advertises {place}: {_reason(report)}"
+        text = f"bootstrap ok, but broker {report.target.node_id} advertises {place}: {_reason(report)}"
         severity = Severity.WARNING if is_partial else Severity.ERROR
         hint = advertised_hint(report.error)
         yield ProbeFinding("advertised-unusable", severity, str(report.target), text, hint, report.error)
@@ -191,8 +191,8 @@ def _predicate(report: AddressReport) -> str:
 
 def _broker_hint(report: AddressReport) -> str:
     if _is_unreached(report):
-        return "look at that broker and at the network between"
-    return "it accepts connections and does not respond: look at its process, its disk and its garbage collection"
+        return "check the broker and the network path to it"
+    return "check the process, disk, and garbage collection of the broker"
 
 
 def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
@@ -201,10 +201,9 @@ def _places(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         return
     for broker in _brokers(reports):
         if _is_loopback(broker.host):
-            text = (
-                f"broker {broker.node_id} advertises {broker.host}:{broker.port}, your bootstrap was {came_by[0].host}"
-            )
-            hint = "every client would connect to itself: set advertised.listeners to a name that clients can reach"
+            place = f"{broker.host}:{broker.port}"
+            text = f"broker {broker.node_id} advertises {place}, but the bootstrap server is {came_by[0].host}"
+            hint = "set advertised.listeners to a name that clients can reach"
             yield ProbeFinding("advertised-loopback", Severity.ERROR, f"broker {broker.node_id}", text, hint)
 
 
@@ -215,7 +214,7 @@ def _misrouted(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         if report.answers_as is None or expected is None or expected.node_id == report.answers_as:
             continue
         text = f"advertised as broker {expected.node_id}, but broker {report.answers_as} responds there"
-        hint = "a balancer or a port forward leads to the wrong broker"
+        hint = "check the load balancer or port forward of this address"
         yield ProbeFinding("misrouted", Severity.ERROR, str(report.target), text, hint)
 
 
@@ -226,23 +225,25 @@ def _clusters(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
             by_cluster.setdefault(report.view.cluster_id, []).append(report)
     if len(by_cluster) > 1:
         parts = [f"{cluster_id} at {_list(str(r.target) for r in there)}" for cluster_id, there in by_cluster.items()]
-        hint = "the list of bootstrap servers mixes clusters, or a name leads to several"
-        yield ProbeFinding("two-clusters", Severity.ERROR, "", f"different cluster ids: {'; '.join(parts)}", hint)
+        hint = "use only servers of one cluster in bootstrap.servers"
+        yield ProbeFinding(
+            "two-clusters", Severity.ERROR, "", f"the servers report different cluster ids: {'; '.join(parts)}", hint
+        )
 
 
 def _absent(reports: Sequence[AddressReport], replicas: ReplicaReport | None) -> Iterable[ProbeFinding]:
     unusable = {broker.node_id for broker in unusable_brokers(reports)}
     for broker in sorted(_fenced(reports)):
         if broker.node_id not in unusable:
-            text = f"broker {broker.node_id} is fenced: the controller receives no heartbeats from it"
-            hint = "check its network to the controllers, and its log"
+            text = f"broker {broker.node_id} is fenced: the controller receives no heartbeats from the broker"
+            hint = "check the log of the broker and its network path to the controllers"
             yield ProbeFinding("broker-fenced", Severity.ERROR, f"broker {broker.node_id}", text, hint)
     if replicas is None:
         return
     known = {broker.node_id for broker in _brokers(reports)}
     for node_id in sorted(replicas.has.keys() - known):
-        text = f"broker {node_id} has replicas of {counted(replicas.has[node_id], 'partition')} and is not registered"
-        yield ProbeFinding("broker-missing", Severity.ERROR, f"broker {node_id}", text, "start it")
+        text = f"broker {node_id} has replicas of {counted(replicas.has[node_id], 'partition')} but is not registered"
+        yield ProbeFinding("broker-missing", Severity.ERROR, f"broker {node_id}", text, "start the broker")
     if replicas.under_replicated:
         count = f"{len(replicas.under_replicated)} of {counted(replicas.partitions, 'partition')}"
         text = f"{count} under-replicated: {_list(map(str, replicas.under_replicated))}"
@@ -257,19 +258,19 @@ def _fenced(reports: Sequence[AddressReport]) -> set[Node]:
 def _no_controller(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     views = [report.view for report in reports if report.view is not None and report.error is None]
     if views and all(view.controller_id == NO_NODE for view in views):
-        text = "no broker reports an active controller: topics cannot be created or changed, leaders cannot move"
-        yield ProbeFinding("no-controller", Severity.WARNING, "", text, "look at the controllers' quorum")
+        text = "no broker reports an active controller, so topics cannot change and leaders cannot move"
+        yield ProbeFinding("no-controller", Severity.WARNING, "", text, "check the controller quorum")
 
 
 def _coordinator(coordinator: CoordinatorReport | None) -> Iterable[ProbeFinding]:
     if coordinator is None or coordinator.node is not None:
         return
     text = f"no coordinator for group {coordinator.group_id}: {coordinator.error or 'no response'}"
-    hint = "__consumer_offsets may not exist yet: the first group of a cluster creates it; try again"
+    hint = "try again, because the first group of a cluster creates __consumer_offsets"
     if coordinator.partition is not None:
         leader = "no leader" if coordinator.leader_id == NO_NODE else f"leader {coordinator.leader_id}"
-        text += f"; the group is on __consumer_offsets-{coordinator.partition}, {leader}"
-        hint = "look at the replicas of that partition and at min.insync.replicas"
+        text += f" (the group is on __consumer_offsets-{coordinator.partition}, {leader})"
+        hint = "check the replicas of the partition and min.insync.replicas"
     yield ProbeFinding("no-coordinator", Severity.ERROR, "", text, hint, coordinator.error)
 
 
@@ -280,12 +281,12 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         seconds = f"{report.idle.idle_ms / 1000:g} s"
         error = report.idle.error
         if isinstance(error, KafkaTimeoutError):
-            text = f"no response after {seconds} of silence: a device on the path dropped the connection silently"
-            hint = "a NAT or balancer drops idle connections: set connections.max.idle.ms below its limit"
+            text = f"no response after {seconds} of idle time: a network device dropped the connection"
+            hint = "set connections.max.idle.ms below the idle timeout of the NAT or load balancer"
             yield ProbeFinding("idle-dropped", Severity.ERROR, str(report.target), text, hint, error)
         else:
-            text = f"the connection was closed after {seconds} of silence: {error}"
-            hint = "harmless if this is the broker's connections.max.idle.ms: clients reconnect"
+            text = f"the connection was closed after {seconds} of idle time: {error}"
+            hint = "ignore this if it is connections.max.idle.ms of the broker: clients reconnect"
             yield ProbeFinding("idle-closed", Severity.NOTE, str(report.target), text, hint, error)
 
 
@@ -294,7 +295,7 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
     for report in reports:
         if not report.is_done and report.error is None and not report.is_ready:
             severity = Severity.WARNING if others else Severity.ERROR
-            text = f"still in {report.phase.value} when the timeout of the whole round (default.api.timeout.ms) passed"
+            text = f"the probe timed out in phase {report.phase.value} (default.api.timeout.ms)"
             error, hint = None, "use a longer default.api.timeout.ms"
             if report.phase not in (Phase.METADATA, Phase.READY):
                 error = unfinished(report.target, report.phase, report.limit_ms, report.elapsed_ms)
@@ -304,7 +305,7 @@ def _unfinished(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
 
 def _untried(count: int) -> Iterable[ProbeFinding]:
     if count:
-        text = f"{count} advertised brokers were not tried: the round timed out, or a probe has too many addresses"
+        text = f"{count} advertised brokers were not tried: the probe timed out or has too many addresses"
         yield ProbeFinding("untried", Severity.WARNING, "", text, "use a longer default.api.timeout.ms")
 
 
@@ -316,13 +317,12 @@ def _certificates(reports: Sequence[AddressReport], wall_ms: int, cert_warn_ms: 
         for certificate in report.tls.chain:
             left_ms = certificate.not_after_ms - wall_ms
             if left_ms < 0 and not isinstance(report.error, CertificateExpired):
-                text = f"certificate of {certificate.subject} expired {certificate.not_after}"
-                yield ProbeFinding("certificate-expired", Severity.ERROR, where, text, "renew it")
+                text = f"the certificate of {certificate.subject} expired on {certificate.not_after}"
+                yield ProbeFinding("certificate-expired", Severity.ERROR, where, text, "renew the certificate")
             elif 0 <= left_ms < cert_warn_ms:
-                text = (
-                    f"certificate of {certificate.subject} expires {certificate.not_after}, in {left_ms // DAY_MS} days"
-                )
-                yield ProbeFinding("certificate-expiring", Severity.WARNING, where, text, "renew it")
+                left = f"in {left_ms // DAY_MS} days"
+                text = f"the certificate of {certificate.subject} expires on {certificate.not_after} ({left})"
+                yield ProbeFinding("certificate-expiring", Severity.WARNING, where, text, "renew the certificate")
         yield from _certificate_name(report, report.tls, where)
 
 
@@ -332,7 +332,7 @@ def _certificate_name(report: AddressReport, tls: TlsReport, where: str) -> Iter
     names = tls.chain[0].names
     if not any(is_for(name, tls.asked_for) for name in names):
         text = f"certificate is for {_list(names) or 'no name'}, not for {tls.asked_for}"
-        hint = "clients that check names refuse it: connect by one of those names"
+        hint = "connect with a host name of the certificate"
         yield ProbeFinding("certificate-name", Severity.WARNING, where, text, hint)
 
 
@@ -354,12 +354,12 @@ def _version_skew(reports: Sequence[AddressReport]) -> Iterable[ProbeFinding]:
         ranges: dict[str, list[str]] = {}
         for where, versions in speaking.items():
             offer = versions.get(key)
-            ranges.setdefault(f"{offer[0]} to {offer[1]}" if offer else "not at all", []).append(where)
+            ranges.setdefault(f"{offer[0]} to {offer[1]}" if offer else "not supported", []).append(where)
         if len(ranges) > 1:
             parts = [f"{offered} at {_list(places)}" for offered, places in ranges.items()]
             differing.append(f"{api_name(key)}: {'; '.join(parts)}")
     if differing:
-        hint = "brokers have different versions: an upgrade is under way, or a broker was not upgraded"
+        hint = "finish the upgrade: the brokers have different versions"
         yield ProbeFinding("version-skew", Severity.NOTE, "", _list(differing, separator=" | "), hint)
 
 

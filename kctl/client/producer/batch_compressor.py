@@ -57,7 +57,7 @@ class BatchCompressor:
             try:
                 self._compress(run)
             except Exception:  # the network thread meets the same error when it builds the batch
-                logger.exception("a batch for %s could not be compressed", run.topic)
+                logger.exception("cannot compress a batch for %s", run.topic)
             run.is_compressing = self._is_busy = False
             self._wakeup()
 

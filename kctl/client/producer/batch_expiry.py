@@ -49,21 +49,21 @@ class BatchExpiry:
         first = next(iter(queue.batches), None)
         if not attempts and first is not None and first.attempts:
             where, cause = self._doing(queue, first)
-            return f"waiting, never sent, behind another batch: {where}", cause
+            return f"waiting behind another batch, never sent: {where}", cause
         times = f" (sent {counted(attempts, 'time')})" if attempts else ""
         if batch is not None and batch.is_in_flight:
-            return f"waiting for node {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
+            return f"waiting for broker {batch.node_id} to acknowledge the batch to {name}{times}", batch.last_error
         info = self._client.metadata.cluster.partition(*queue.topic_partition)
         if info is None or info.leader_id == NO_NODE:
             leaderless = broker_error(ErrorCode.LEADER_NOT_AVAILABLE, f"find the leader of {name}")
             if info is not None and self._client.metadata.cluster.nodes:
-                return f"{name} had no known leader{times}", info.error or leaderless
+                return f"waiting for a leader of {name}{times}", info.error or leaderless
             # No broker is known after a (re)start from the bootstrap servers; use the earlier error.
             cause = (None if batch is None else batch.last_error) or self._client.last_error()
-            return f"{name} had no known leader{times}", cause
+            return f"waiting for a leader of {name}{times}", cause
         if self._identity is not None and not self._identity.assign_producer_id(queue.topic_partition, queue.sequence):
             return "waiting for a producer id", self._identity.last_error or self._client.last_error()
         if not self._client.network.is_ready(info.leader_id):
-            where = f"waiting for a connection to node {info.leader_id}, the leader of {name}{times}"
+            where = f"waiting for a connection to broker {info.leader_id}, the leader of {name}{times}"
             return where, self._client.network.status.node_error(info.leader_id)
-        return f"the batch to {name} waited to be sent{times}", None if batch is None else batch.last_error
+        return f"waiting to send the batch to {name}{times}", None if batch is None else batch.last_error

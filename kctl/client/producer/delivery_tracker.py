@@ -163,7 +163,7 @@ class DeliveryTracker:
         try:
             callback(argument)
         except BaseException:  # includes sys.exit(), which would otherwise end the network thread
-            logger.exception("the callback of %r raised; the producer continues", argument)
+            logger.exception("the callback of %r raised an exception. The producer continues", argument)
         self.running_callback = None
 
     # --- flush --------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class DeliveryTracker:
             mark = flush.mark
             self._flushes.remove(flush)
             outstanding, failed = self._take_report(flush)
-            waiting_for = f"{counted(outstanding, 'record')} waited for an acknowledgement"
+            waiting_for = f"waiting for the acknowledgement of {counted(outstanding, 'record')}"
             if failed:
                 waiting_for += f" ({failed} more failed)"
             error = mark.timed_out(waiting_for, cause, account_of(mark))

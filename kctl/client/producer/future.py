@@ -170,7 +170,7 @@ class ColumnsFuture(NotCopied):
 
     @property
     def waited_for(self) -> str:
-        return f"{self.count - self.delivered - self.undelivered} records to {self.topic} are being delivered"
+        return f"waiting for the delivery of {self.count - self.delivered - self.undelivered} records to {self.topic}"
 
     def __repr__(self) -> str:
         return f"ColumnsFuture({self.topic}, {self.delivered} delivered, {self.undelivered} not, of {self.count})"

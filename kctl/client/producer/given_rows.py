@@ -207,7 +207,7 @@ def _column(column: Sequence[T], name: str, count: int | None = None) -> Sequenc
     if isinstance(column, NOT_LISTS) or not hasattr(column, "__len__"):
         raise wrong_type(name, column, "a list")
     if count is not None and len(column) != count:
-        raise ValueError(f"{name} has {len(column)} entries, values {count}")
+        raise ValueError(f"{name} has {len(column)} entries instead of {count}, the number of values")
     return column
 
 

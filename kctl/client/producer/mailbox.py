@@ -160,7 +160,7 @@ class ProducerMailbox(Mailbox[Posted]):
         """
         self.check_process()
         if self.is_on_loop():
-            raise IllegalStateError("a callback must not wait for a record: the wait would block the response")
+            raise IllegalStateError("callbacks must not wait for records: the wait would block the response")
         timer = Timer(self.clock, timeout_ms)
         waiter = self.driver.waiter()
         self.post(WatchFuture(future, waiter))

@@ -136,7 +136,7 @@ def _batch_response(
         return BatchResponse(Outcome(None, answer.base_offset, answer.log_append_time_ms))
     place = f"{entry.queue.topic_partition} on broker {node_id}"
     if answer is None:
-        error = RemoteProtocolError(f"the Produce response leaves out {place}", api="Produce")
+        error = RemoteProtocolError(f"the Produce response does not contain {place}", api="Produce")
         return no_response(error, was_sent=True)
     code = answer.error_code
     if code == ErrorCode.DUPLICATE_SEQUENCE_NUMBER:

@@ -282,7 +282,7 @@ class Producer(TransactionMethods, NotCopied):
         if partition is not None:
             check_partition(partition)
         elif self._partitioner is not None:
-            raise ValueError("partition is None: the partitioner of this producer chooses for send() alone")
+            raise ValueError("partition must not be None, because the partitioner is only used by send()")
         timer = Timer(self._clock, to_timeout_ms(timeout, self.config.max_block_ms))
         wall_ms = now_timestamp_ms(self._clock) if has_rows_of_now(timestamps_ms) else 0
         limits = self._encoder.limits(topic, partition)
@@ -350,7 +350,7 @@ class Producer(TransactionMethods, NotCopied):
         chosen = self._partitioner(record, list(info.partitions.values()))
         number: int | None = check("the partition that the partitioner returned", chosen, int | None)
         if number is not None and number not in info.partitions:
-            text = f"the partitioner returned {number}, and topic {record.topic} has partitions"
+            text = f"the partitioner returned {number}, but topic {record.topic} has partitions"
             raise ValueError(f"{text} {listed(sorted(info.partitions))}")
         return number
 
@@ -389,7 +389,7 @@ class Producer(TransactionMethods, NotCopied):
 
     def _too_large(self, topic: str, size_bytes: int, row: int = 0) -> RecordTooLargeError:
         limit = "max.request.size" if self.config.max_request_size <= self.config.buffer_memory else "buffer.memory"
-        text = f"a record of up to {size_bytes} bytes to {topic}: {limit} is {self._max_record_bytes}"
+        text = f"cannot send a record of up to {size_bytes} bytes to {topic}: {limit} is {self._max_record_bytes}"
         return RecordTooLargeError(text, row=row)
 
     def _is_known(self, topic: str, partition: int | None) -> bool:
@@ -400,7 +400,7 @@ class Producer(TransactionMethods, NotCopied):
         wait = TopicWait(topic, partition, timer, self._driver.waiter())
         if self._mailbox.is_on_loop():
             self._mailbox.post(wait)
-            raise wait.timed_out(f"the metadata of topic {topic} is missing, and a callback must not wait for it")
+            raise wait.timed_out(f"waiting for the metadata of topic {topic}, which callbacks must not do")
         self._mailbox.ask(wait)
 
     def _wait_for_memory(self, record: SendFuture | RecordRun, timer: Timer) -> None:
@@ -412,8 +412,8 @@ class Producer(TransactionMethods, NotCopied):
             raise IllegalStateError("the producer was closed while this call waited for buffer.memory")
         timer.update()
         raise MaxBlockTimeout(
-            f"{record.size_bytes} bytes of buffer.memory are not free ({self._memory.used_bytes} of "
-            f"{self._memory.total_bytes} are unacknowledged, {self._memory.waiting} calls to send() wait for memory)",
+            f"waiting for {record.size_bytes} bytes of buffer.memory ({self._memory.used_bytes} of "
+            f"{self._memory.total_bytes} are unacknowledged, {self._memory.waiting} calls of send() are waiting)",
             timeout_ms=timer.timeout_ms,
             elapsed_ms=timer.elapsed_ms,
             cause=self._client.metadata.last_error,
@@ -429,7 +429,7 @@ class Producer(TransactionMethods, NotCopied):
             IllegalStateError: called in a callback, which would deadlock, or after close.
         """
         if self._mailbox.is_on_loop():
-            raise IllegalStateError("a callback must not flush: the wait would never end")
+            raise IllegalStateError("callbacks must not call flush(): the wait would never end")
         if self._is_closing:
             raise self._mailbox.closed_error()
         mark = FlushMark(Timer(self._clock, to_timeout_ms(timeout, FOREVER_MS)), self._driver.waiter())
@@ -536,16 +536,16 @@ class Producer(TransactionMethods, NotCopied):
             return
         timer.update()
         if running_callback is not None and self._sender.running_callback is running_callback:
-            raise self._not_joined(timer, "a callback is holding up the network loop")
+            raise self._not_joined(timer, "waiting for the network loop, blocked by a callback")
         starved_at_ms = timer.now_ms + STARVED_MS
         while not self._driver.join(self._task, timer.now_ms + LOOP_GRACE_MS):
             timer.update()
             if self._sender.steps != steps:  # it is still failing records, which takes time for a hundred thousand
                 steps, starved_at_ms = self._sender.steps, timer.now_ms + STARVED_MS
             elif self._sender.running_callback is not None:
-                raise self._not_joined(timer, "a callback is holding up the network loop")
+                raise self._not_joined(timer, "waiting for the network loop, blocked by a callback")
             elif timer.now_ms >= starved_at_ms:
-                raise self._not_joined(timer, "the network thread makes no progress")
+                raise self._not_joined(timer, "waiting for the network thread, which makes no progress")
 
     @staticmethod
     def _not_joined(timer: Timer, doing: str) -> CloseTimeout:
@@ -582,7 +582,7 @@ def _report(on_sent: OnSent, metadata: RecordMetadata | None, error: BaseExcepti
     try:
         on_sent(metadata, error)
     except Exception:
-        logger.exception("the function that on_send returned raised")
+        logger.exception("the function returned by on_send raised an exception")
 
 
 def _report_of(on_sent: OnSent, future: SendFuture) -> None:

@@ -82,7 +82,7 @@ def plain_headers(headers: GivenHeaders | None) -> Headers:
 
 def _plain_header(entry: object) -> Header:
     if not isinstance(entry, tuple | list) or len(entry) != 2 or not isinstance(entry[0], str):
-        raise TypeError(f"a header is a pair (str, bytes or None), not {entry!r}")
+        raise TypeError(f"headers must be pairs (str, bytes or None), not {entry!r}")
     name, value = entry
     return name, plain_content(value, f"header {name!r}")
 
@@ -105,7 +105,7 @@ def check_topic(topic: str) -> None:
     if not isinstance(topic, str):
         raise wrong_type("topic", topic, "a string")
     if not topic:
-        raise ValueError("topic must be a string that is not empty")
+        raise ValueError("topic must be a non-empty string")
     if not topic.isascii() or len(topic) > LONGEST_STRING_BYTES:
         check("topic", topic, str)
 
@@ -129,7 +129,9 @@ def now_timestamp_ms(clock: Clock) -> int:
     """Return the wall time in ms. Raises: ValueError: the clock is before 1970."""
     timestamp_ms = clock.wall_ms()
     if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:
-        raise ValueError(f"the clock of this machine shows {timestamp_ms} ms since 1970, which no record can have")
+        raise ValueError(
+            f"the clock of this machine is out of range for record timestamps: {timestamp_ms} ms since 1970"
+        )
     return timestamp_ms
 
 
@@ -147,4 +149,4 @@ def _check_encodable(name: str) -> None:
     try:
         name.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise ValueError(f"header name {name!r} is not text: {error.reason}") from None
+        raise ValueError(f"invalid header name {name!r}: {error.reason}") from None

@@ -251,7 +251,7 @@ class RecordRun:
 
     def complete(self, outcome: Outcome) -> Sequence[SendFuture | ColumnsFuture | RowsNotification]:
         """Complete the futures; return the futures that have a callback or waiter."""
-        assert self.outcome is None, "a record is completed once"
+        assert self.outcome is None, "the record is already completed"
         self.outcome = outcome
         result = self.result
         failures = None if self.group is None or outcome.error is None else self.group.failures[-1]

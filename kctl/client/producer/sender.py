@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kctl.client.producer.transactions.transactions import Transactions
 
 
-UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed or aborted: no response"}
+UNCOMMITTED = {"aborted": "aborted", "open": "left open", "unknown": "committed or aborted (no response)"}
 """Descriptions of the end of a transaction that was open when its producer ended."""
 
 
@@ -245,9 +245,9 @@ class Sender(ClientLoop[Posted]):
         """End the loop when all is delivered, or at the deadline. Source: KIP-15."""
         if now_ms >= request.deadline_at_ms:
             self._expired_in = None if self._is_all_done else DELIVERING
-            doing = "the record waited for an acknowledgement and the producer was closed"
+            doing = "the producer was closed before the record was acknowledged"
             self._end_cause = self._close_error(request, doing)
-            doing = "the record waited to be sent and the producer was closed: it was never sent"
+            doing = "the producer was closed before the record was sent"
             self._unsent_cause = self._close_error(request, doing)
         else:
             if self.transactions is not None:

@@ -167,7 +167,7 @@ class TransactionMethods:
             raise AbortableTransactionError(error) from error
         offsets = consumer.positions()
         if consumer._transaction_mark()[1] > mark:
-            text = "partitions of its records were unassigned (call poll once, before it)"
+            text = "partitions of its records were unassigned. Call poll() once, before the block"
             raise AbortableTransactionError(CommitFailedError(f"cannot commit the offsets of the block: {text}"))
         try:
             if offsets:

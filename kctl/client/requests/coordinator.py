@@ -170,7 +170,7 @@ class Coordinator:
         self._pending.clear()
         self._pause.failed(self._client.clock.now_ms())
         for connection in self._connections:
-            self._client.network.disconnect(connection, "the coordinator is looked up again")
+            self._client.network.disconnect(connection, "the client looks up the coordinator again")
 
     def note(self, event: GroupChanged | CoordinatorFound | CoordinatorLost) -> None:
         group_logger.info("%s", event)
@@ -278,7 +278,7 @@ class Coordinator:
         """Move to the reported coordinator if it differs; otherwise the known one keeps its full timeout."""
         self.is_recheck_pending = False
         if node[:3] != known[:3]:
-            text = f"{known} is no longer the coordinator, node {node.node_id} is"
+            text = f"{known} is no longer the coordinator, broker {node.node_id} is"
             self.lost(broker_error(ErrorCode.NOT_COORDINATOR, f"use the coordinator of {self._name}", text))
             self._on_found(node)
 

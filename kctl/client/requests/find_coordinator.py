@@ -11,7 +11,7 @@ from kctl.client.protocol.versions import NodeVersions
 from kctl.client.requests.items import each_once, malformed
 from kctl.client.wording import one_line
 
-TRANSACTIONS_HINT = "check the replicas of __transaction_state, and its min.insync.replicas"
+TRANSACTIONS_HINT = "check the replicas and min.insync.replicas of __transaction_state"
 """Hint if no broker coordinates a transaction."""
 FIRST_VERSION_WITH_KEYS = 4
 """First version with several keys in a request."""
@@ -48,7 +48,7 @@ def coordinators_in(
         if isinstance(entry, KafkaError):
             found[key] = entry
         elif entry.error_code == ErrorCode.NONE and not entry.host:
-            found[key] = malformed("FindCoordinator", broker, f"leaves out {key_type.name_of(key)}")
+            found[key] = malformed("FindCoordinator", broker, f"does not contain {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"find the coordinator of {key_type.name_of(key)}"
             error = broker_error(entry.error_code, what, entry.error_message)
@@ -56,7 +56,7 @@ def coordinators_in(
                 error.hint = TRANSACTIONS_HINT
             found[key] = error
         elif one_line(entry.host) != entry.host:
-            found[key] = malformed("FindCoordinator", broker, f"names {one_line(entry.host)}, which is not a host")
+            found[key] = malformed("FindCoordinator", broker, f"contains the invalid host {one_line(entry.host)}")
         else:
             found[key] = Node(entry.node_id, entry.host, entry.port)
     return found

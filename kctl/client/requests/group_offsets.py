@@ -60,7 +60,7 @@ def checked_offsets(
     for tp, given in taken.items():
         committed = given if isinstance(given, OffsetAndMetadata) else OffsetAndMetadata(given)
         if committed.offset < 0:
-            raise ValueError(f"{tp}: an offset is an integer from 0 to 2^63 - 1, not {committed.offset}")
+            raise ValueError(f"the offset for {tp} must be from 0 to 2^63 - 1, not {committed.offset}")
         checked[tp] = committed
     return checked
 

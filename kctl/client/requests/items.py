@@ -21,15 +21,15 @@ def each_once(
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:
-        found[key] = malformed(api, broker, f"has {one_line(str(key))} twice") if key in found else item
+        found[key] = malformed(api, broker, f"contains {one_line(str(key))} twice") if key in found else item
     if requested is None:
         return found
 
     def missing(key: K) -> RemoteProtocolError:
-        return malformed(api, broker, f"leaves out {one_line(str(key))}")
+        return malformed(api, broker, f"does not contain {one_line(str(key))}")
 
     return {key: found[key] if key in found else missing(key) for key in requested}
 
 
 def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:
-    return RemoteProtocolError(f"the {api} response of {broker} {what}", api=api)
+    return RemoteProtocolError(f"the {api} response from {broker} {what}", api=api)

@@ -79,7 +79,7 @@ class Leaders:
 
     def name_of(self, node_id: int) -> str:
         node = self._client.metadata.cluster.node(node_id)
-        return f"node {node_id}" if node is None else str(node)
+        return f"broker {node_id}" if node is None else str(node)
 
     def learn(
         self, named: Mapping[TopicPartition, NamedLeader], endpoints: Iterable[NodeEndpoint]
@@ -139,7 +139,7 @@ def no_leader(topic_partition: TopicPartition) -> BrokerError:
 def missing_partition(topic_partition: TopicPartition, count: int) -> BrokerError:
     has = f"the topic has {counted(count, 'partition')}"
     error = broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"find {topic_partition}", has)
-    error.hint = "partitions are numbered from 0"
+    error.hint = "use partition numbers from 0"
     return error
 
 

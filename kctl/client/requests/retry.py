@@ -23,8 +23,8 @@ class Decision(Enum):
     LEADER = "refresh the metadata, then retry at the leader"
     COORDINATOR = "look up the coordinator, then retry there"
     SPLIT = "send the records in smaller batches"
-    SEQUENCE = "the broker's sequence of the producer has a gap: see the response handler of Produce"
-    FAIL = "the call fails; it can be made again"
+    SEQUENCE = "the sequence numbers of the producer have a gap (see the response handler of Produce)"
+    FAIL = "the call fails and can be repeated"
     ABORT = "the transaction can only be aborted"
     FATAL = "the producer can only be closed"
 
@@ -103,7 +103,7 @@ OFFSET_COMMIT = RetryRule(
 )
 
 # The admin client.
-ADMIN = RetryRule("any other", _D.ANY_BROKER)
+ADMIN = RetryRule("other requests", _D.ANY_BROKER)
 ADMIN_GROUPS = RetryRule("groups and their offsets", _D.SAME_BROKER, _MOVED, limits_unknown_topic=True)
 ADMIN_OFFSETS = RetryRule("offsets of partitions", _D.SAME_BROKER, _STALE, limits_unknown_topic=True)
 ADMIN_TOPICS = RetryRule(  # other retriable errors are results: the change may continue
@@ -125,7 +125,7 @@ PRODUCE = RetryRule(
         _E.INVALID_PRODUCER_EPOCH: _D.SEQUENCE,
     },
 )
-PRODUCER_METADATA = RetryRule("Metadata of topics to send to", _D.ANY_BROKER)
+PRODUCER_METADATA = RetryRule("Metadata of the topics of a producer", _D.ANY_BROKER)
 PRODUCER_ID = RetryRule("InitProducerId without transactions", _D.ANY_BROKER, otherwise=_D.FATAL, retries_lost=True)
 TXN_FIND_COORDINATOR = RetryRule(
     "FindCoordinator for a transaction",

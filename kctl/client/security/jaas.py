@@ -54,22 +54,22 @@ def read_jaas(text: str) -> JaasEntry:
     """
     tokens = _tokens(text)
     if len(tokens) < 2 or tokens[0].is_mark or tokens[1].is_mark:
-        raise _error('must be: LoginModuleClass required option="value" ... ;')
+        raise _error('use the form: LoginModuleClass required option="value" ... ;')
     if tokens[1].text.lower() not in _CONTROL_FLAGS:
         raise _error(f"the login module must be followed by one of {', '.join(_CONTROL_FLAGS)}", tokens[1].at)
     options: dict[str, str] = {}
     index = 2
     while index < len(tokens) and not _is(tokens, index, ";"):
         if tokens[index].is_mark or not _is(tokens, index + 1, "="):
-            raise _error(f'option {len(options) + 1} is not of the form name="value"', tokens[index].at)
+            raise _error(f'option {len(options) + 1} is not in the form name="value"', tokens[index].at)
         if index + 2 >= len(tokens) or tokens[index + 2].is_mark:
             raise _error(f"option {len(options) + 1} has no value", tokens[index].at)
         options[tokens[index].text] = tokens[index + 2].text
         index += 3
     if index >= len(tokens):
-        raise _error("must end with a semicolon")
+        raise _error("the value must end with a semicolon")
     if index + 1 < len(tokens):
-        raise _error("must have exactly one login module", tokens[index + 1].at)
+        raise _error("the value must contain exactly one login module", tokens[index + 1].at)
     return JaasEntry(tokens[0].text.rpartition(".")[2], options)
 
 
@@ -79,7 +79,7 @@ def _tokens(text: str) -> list[_Token]:
     while index < len(text):
         match = _TOKEN.match(text, index)
         if match is None:
-            raise _error("a quote is not closed", index)
+            raise _error("the closing quote is missing", index)
         kind, body = match.lastgroup, match[match.lastgroup or 0]
         if kind in ("double", "single"):
             body = _ESCAPE.sub(_unescape, body)

@@ -43,7 +43,7 @@ class JsonValues:
             self._root = json.loads(reader.schema.text)
             self._others = {name: json.loads(each.text) for name, each in reader.dependencies}
         except (ValueError, RecursionError):
-            raise SchemaError("the JSON Schema is not JSON") from None
+            raise SchemaError("the JSON Schema is not valid JSON") from None
         self._budget = TypeBudget("JSON")
         self._open: list[Any] = []
         self.type, self._convert = self._of(self._root, self._root, 0)
@@ -58,7 +58,7 @@ class JsonValues:
         except RecursionError:
             raise DecodeError("the value is nested too deeply") from None
         except (ValueError, ArithmeticError) as e:
-            raise DecodeError(f"not JSON: {e}"[:300]) from None
+            raise DecodeError(f"the value is not valid JSON: {e}"[:300]) from None
 
     def _of(self, schema: Any, root: Any, level: int) -> tuple[pa.DataType, Convert]:
         self._budget.spend(level)
@@ -175,7 +175,7 @@ def _scalar(kind: str) -> tuple[pa.DataType, Convert]:
         if kind == "number":
             return float(value)
         if kind == "integer" and abs(int(value)) >= 2**63:
-            raise _misfit(value, "an integer of 64 bits", place)
+            raise _misfit(value, "a 64-bit integer", place)
         return int(value) if kind == "integer" else value
 
     return type_, read
@@ -188,4 +188,4 @@ def _json_text(value: Any, _place: str) -> str:
 def _misfit(value: Any, wanted: str, place: str) -> DecodeError:
     names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     found = names.get(type(value)) or (str(value)[:30] if isinstance(value, int | float) else type(value).__name__)
-    return DecodeError(f"the value does not fit the JSON Schema at {place or '/'}: {wanted} is expected, not {found}")
+    return DecodeError(f"the value does not match the JSON Schema at {place or '/'}: expected {wanted}, found {found}")

@@ -89,9 +89,12 @@ def side_request(side: str, form: str, schema: str | None, message: str | None) 
     try:
         target = parse_target(schema or "topic", side)
     except ValueError as e:
-        raise ConfigError(f"the {side} schema {str(schema)[:80]!r}: {e}", key="decodeSchema") from None
+        raise ConfigError(f"invalid {side} schema {str(schema)[:80]!r}: {e}", key="decodeSchema") from None
     if target.is_of_record:
-        raise ConfigError(f"the {side} schema to read by must be a single one, not each record's", key="decodeSchema")
+        raise ConfigError(
+            f"the {side} reader schema cannot be the schema of each record: use a subject or a schema ID",
+            key="decodeSchema",
+        )
     return SideRequest(form, target, message)
 
 
@@ -120,7 +123,7 @@ def _side_plan(store: "RegistryStore", name: str, wanted: SideRequest | None, to
     reader = store.schemas.resolve(schema_id)
     kind = FORMS[wanted.form]
     if kind is not None and reader.schema.type != kind:
-        raise SchemaError(f"the {name} schema of {subject or topic} is {reader.schema.type}, not {kind}")
+        raise SchemaError(f"the {name} schema of {subject or topic} has type {reader.schema.type}, expected {kind}")
     return SidePlan(reader, wanted.message)
 
 
@@ -161,6 +164,8 @@ def check_registry(registry: Mapping[str, object]) -> None:
     known = RegistryConfig.names()
     for name in registry:
         if name not in known:
-            raise ConfigError(f"unknown property {name[:80]!r} of a schema registry", key=name)
+            raise ConfigError(f"unknown schema registry property {name[:80]!r}", key=name)
     if not registry.get(RegistryConfig.schema_registry_url.name):
-        raise ConfigError("decoding needs a schema registry: set schema.registry.url", key="schema.registry.url")
+        raise ConfigError(
+            "decoding needs a schema registry: set schema.registry.url to its URL", key="schema.registry.url"
+        )

@@ -74,13 +74,13 @@ class ProtobufValues:
             descriptor, payload = codec.split(data)
             name = descriptor.full_name
             if name != wanted:
-                raise DecodeError(f"it is message {name}, not {wanted}")
+                raise DecodeError(f"the bytes contain the Protobuf message {name}, expected {wanted}")
             try:
                 found = parse(payload)
                 return found if get is None else get(found)
             except Exception as e:  # noqa: BLE001 - what the library raises for hostile messages is not documented
                 raise DecodeError(
-                    f"not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]
+                    f"the bytes are not a Protobuf message of this schema: {str(e) or type(e).__name__}"[:300]
                 ) from None
 
         return read

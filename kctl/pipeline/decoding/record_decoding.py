@@ -63,7 +63,7 @@ def value_reader(reader: Resolved, message: str | None = None) -> ValueReader:
         from kctl.pipeline.decoding.json_values import JsonValues
 
         return JsonValues(reader)
-    raise SchemaError(f"schemas of type {kind[:40]!r} are not supported: AVRO, PROTOBUF and JSON are")
+    raise SchemaError(f"unsupported schema type {kind[:40]!r}: use AVRO, PROTOBUF, or JSON")
 
 
 class RecordDecoding:
@@ -102,7 +102,10 @@ class RecordDecoding:
         elif reasons:
             row = min(reasons)
             at = f" at offset {raw.column('offset')[row].as_py()}" if "offset" in raw.schema.names else ""
-            raise DecodeError(f"a record does not decode{at}: {reasons[row]}", hint=f"select the column {ERROR}, too")
+            raise DecodeError(
+                f"cannot decode the record{at}: {reasons[row]}",
+                hint=f"to decode the other records, also select the column {ERROR}",
+            )
         arrays = [decoded[name] if name in decoded else raw.column(name) for name in self._columns]
         return pa.RecordBatch.from_arrays(arrays, names=list(self._columns))
 
@@ -150,7 +153,7 @@ class _Side:
     def _decode(self, data: bytes, headers: Sequence[Header]) -> object:
         framed = read_frame(data, headers, self._header)
         if framed is None:
-            raise DecodeError("it has no schema ID: it does not begin with byte 0 and an ID")
+            raise DecodeError("the bytes have no schema ID: they do not begin with a zero byte and an ID")
         return self._read(framed.schema)(framed.payload)
 
     def column(
@@ -177,7 +180,7 @@ class _Side:
             try:
                 arrays.append(pa.array([value], self.type))
             except (pa.ArrowException, OverflowError, TypeError, ValueError) as e:
-                self._note(reasons, row, DecodeError(f"it does not fit the column: {e}"[:300]))
+                self._note(reasons, row, DecodeError(f"the decoded value does not fit the column: {e}"[:300]))
                 arrays.append(pa.nulls(1, self.type))
         return pa.concat_arrays(arrays)
 
@@ -189,7 +192,7 @@ class _Side:
         writer = self._store.resolve(schema)
         try:
             if writer.schema.type != self._kind:
-                raise SchemaError(f"schema {schema} is {writer.schema.type[:40]}, not {self._kind}")
+                raise SchemaError(f"schema {schema} has type {writer.schema.type[:40]}, expected {self._kind}")
             return self._reader.of_writer(writer)
         except LibraryMissingError:
             raise

@@ -95,8 +95,8 @@ class TargetLimits(NamedTuple):
         if self.policy == FAIL:
             name, number, offset = (raw.column(each)[rows[0]].as_py() for each in ("topic", "partition", "offset"))
             raise RecordDataError(
-                f"cannot write {name}-{number}, offset {offset}: {reason_of(rows[0])} (--on-bad-record)",
-                "list bad records and continue with: --on-bad-record null, or skip",
+                f"cannot write the record {name}-{number} offset {offset}: {reason_of(rows[0])} (--on-bad-record)",
+                "continue and list bad records in _errors with: --on-bad-record null or skip",
             )
         listed = raw.filter(wrong).append_column(REASON, pa.array([reason_of(row) for row in rows], pa.string()))
         return batch if self.policy == NULL else batch.filter(pc.invert(wrong)), listed
@@ -105,7 +105,7 @@ class TargetLimits(NamedTuple):
 def _time_reason(batch: "pa.RecordBatch", row: int) -> str:
     import pyarrow as pa
 
-    return f"the target cannot hold the timestamp {batch.column('timestamp').view(pa.int64())[row].as_py()} ms"
+    return f"the target cannot store the timestamp {batch.column('timestamp').view(pa.int64())[row].as_py()} ms"
 
 
 def _without(times: "pa.Array", wrong: "pa.Array") -> "pa.Array":

@@ -57,13 +57,15 @@ def facts_from(given: Any) -> ClusterFacts:
 def _topic(name: str, given: Any) -> TopicFacts:
     configs = given.get("configs")
     known = None if configs is None else {key: _config(name, key, value) for key, value in configs.items()}
-    return TopicFacts(_number(given["partitions"], 1, MOST_PARTITIONS, f"{name}: partitions"), known)
+    return TopicFacts(
+        _number(given["partitions"], 1, MOST_PARTITIONS, f"the number of partitions of topic {name}"), known
+    )
 
 
 def _offsets(group: str, topic: str, given: Any) -> dict[int, int]:
     return {
-        _number(number, 0, MOST_PARTITIONS - 1, f"{group}: partition of {topic}"): _number(
-            at, 0, LARGEST_OFFSET, f"{group}: offset of {topic}-{number}"
+        _number(number, 0, MOST_PARTITIONS - 1, f"a partition of topic {topic} in group {group}"): _number(
+            at, 0, LARGEST_OFFSET, f"the offset of {topic}-{number} in group {group}"
         )
         for number, at in given.items()
     }
@@ -71,13 +73,13 @@ def _offsets(group: str, topic: str, given: Any) -> dict[int, int]:
 
 def _number(given: Any, least: int, most: int, what: str) -> int:
     if not least <= (number := int(given)) <= most:
-        raise ValueError(f"{what}: {number} is not from {least} to {most}")
+        raise ValueError(f"{what} is {number}, but must be from {least} to {most}")
     return number
 
 
 def _config(topic: str, name: str, value: Any) -> str:
     if not isinstance(value, str) or max(len(name), len(value)) > LARGEST_CONFIG:
-        raise ValueError(f"{topic}: {name[:100]} is no config with a text of at most {LARGEST_CONFIG} characters")
+        raise ValueError(f"config {name[:100]} of topic {topic} is not a string of at most {LARGEST_CONFIG} characters")
     return value
 
 

@@ -72,10 +72,8 @@ def check_column(layout: str, schema: "pa.Schema", where: str) -> None:
     if column is None or type_of(column, schema) is not None:
         return
     path, unit = _parsed(column)
-    types = "a timestamp, a date, or an integer in ms" if unit else "a string, an integer, a boolean or a date"
-    raise ConfigError(
-        f"{where} cannot be partitioned by {column[:80]}: {path[:80]} is not {types}", key="--partition-by"
-    )
+    types = "a timestamp, a date, or an integer in ms" if unit else "a string, an integer, a boolean, or a date"
+    raise ConfigError(f"cannot partition {where} by {column[:80]}: {path[:80]} is not {types}", key="--partition-by")
 
 
 def divided(

@@ -58,5 +58,5 @@ class DecodedSchemas:
         try:
             return pa.ipc.read_schema(pa.py_buffer(b64decode(self._kept[topic], validate=True)))
         except (ValueError, OSError, pa.ArrowException) as e:
-            problem = f"{self._where}: the schema of topic {topic} in the manifests is damaged: {reason_of(e)}"
+            problem = f"cannot read the schema of topic {topic} in the manifests of {self._where}: {reason_of(e)}"
             raise ExportDataError(problem) from None

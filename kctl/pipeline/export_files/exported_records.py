@@ -47,13 +47,13 @@ def read_exported(
     except OSError as e:
         raise folder_error(folder, e) from e
     except pa.ArrowException as e:
-        raise ExportDataError(f"{folder}: a file of {_name(exported)} is damaged: {e}") from e
+        raise ExportDataError(f"{folder} has a damaged file for {_name(exported)}: {e}") from e
     if found != wanted:
         raise _miscounted(f"{folder}: {_name(exported)}", found, wanted)
 
 
 def _miscounted(what: str, found: int, wanted: int) -> ExportDataError:
-    return ExportDataError(f"{what} has {found} records, but its manifest has {wanted}")
+    return ExportDataError(f"{what} has {found} records, but its manifest lists {wanted}")
 
 
 def _name(exported: ExportedRange) -> str:
@@ -66,7 +66,7 @@ def _batches(
     path = f"{folder}/{file.path}"
     with _opened(folder, file, properties) as (size_bytes, opened):
         if size_bytes != file.size_bytes:
-            raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest has {file.size_bytes}")
+            raise ExportDataError(f"{path} has {size_bytes} bytes, but its manifest lists {file.size_bytes}")
         if file.path.endswith(FORMATS["parquet"]):
             with pq.ParquetFile(opened, **_FOOTER_LIMITS) as parquet:
                 _check_types(parquet.schema_arrow, path)
@@ -89,7 +89,7 @@ def _check_types(schema: pa.Schema, path: str) -> None:
             raise ExportDataError(f"{path} has no column {name}")
         found = schema.field(name).type
         if found != TYPES[name] and not (name == "timestamp" and pa.types.is_timestamp(found)):
-            raise ExportDataError(f"{path}: column {name} has type {found}, and {TYPES[name]} is expected")
+            raise ExportDataError(f"{path}: column {name} has type {found}, expected {TYPES[name]}")
 
 
 def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
@@ -103,9 +103,11 @@ def _check_sizes(footer: pq.FileMetaData, path: str) -> None:
         for name, column in sizes:
             has_dictionary = column.has_dictionary_page or any("DICTIONARY" in each for each in column.encodings)
             if has_dictionary and name not in DICTIONARY_COLUMNS:
-                raise ExportDataError(f"{path}: column {name} has a dictionary, which kctl does not write")
+                raise ExportDataError(f"{path} was not written by kctl: its column {name} has a dictionary")
         if (found := sum(column.total_uncompressed_size for _, column in sizes)) > MOST_GROUP_BYTES:
-            raise ExportDataError(f"{path} has a row group of {found} bytes, at most {MOST_GROUP_BYTES} are accepted")
+            raise ExportDataError(
+                f"{path} has a row group of {found} bytes, which is over the limit of {MOST_GROUP_BYTES} bytes"
+            )
 
 
 def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> None:
@@ -117,7 +119,9 @@ def _check_places(batch: pa.RecordBatch, exported: ExportedRange, path: str) -> 
         column = batch.column(name)
         least, most = pc.min_max(column).values()
         if column.null_count or (batch.num_rows and not first <= least.as_py() <= most.as_py() <= last):
-            raise ExportDataError(f"{path} has records with {name} {least} to {most}, outside of {_name(exported)}")
+            raise ExportDataError(
+                f"{path} has records with {name} {least} to {most}, which do not belong to {_name(exported)}"
+            )
 
 
 @contextmanager
@@ -162,6 +166,6 @@ def _merged(files: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatc
         heads.sort(key=lambda head: head.offset)
         taken = heads[0].pop_below(heads[1].offset if len(heads) > 1 else None)
         if taken.num_rows == 0:
-            raise ExportDataError("an offset is in two files of a range")
+            raise ExportDataError("two files of a range have records with the same offset")
         yield taken
         heads = [head for head in heads if head.batch is not None]

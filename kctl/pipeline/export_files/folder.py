@@ -91,7 +91,9 @@ def inside(folder: Path, name: str) -> Path:
     """Return the path of a name, from a manifest, below `folder`. Raise FolderError for other paths."""
     path = folder / name
     if not Path(os.path.normpath(path)).is_relative_to(os.path.normpath(folder)) or "\0" in name:
-        raise FolderError(f"the path {name[:250]!r} leads out of {folder}", "nothing was written to it")
+        raise FolderError(
+            f"the path {name[:250]!r} is outside of {folder}", "check the directory: nothing was written to this path"
+        )
     return path
 
 
@@ -295,7 +297,7 @@ class ExportFolder:
         if (self.path / MANIFESTS).is_dir() or not self.path.exists() or not any(self.path.iterdir()):
             return
         raise FolderError(
-            f"{self.path} is not empty and is not an export", "choose a folder that is empty or does not exist yet"
+            f"{self.path} is not empty and is not an export", "choose a directory that is empty or does not exist"
         )
 
     def _show_finished(self, manifests: Iterable[Manifest]) -> None:
@@ -332,8 +334,8 @@ class ExportFolder:
                     size_bytes = -1
                 if size_bytes != file.size_bytes:
                     raise ExportDataError(
-                        f"{path} has {size_bytes} bytes where its task wrote {file.size_bytes}",
-                        "is the folder the same on all workers? Run it again: nothing of this round was kept",
+                        f"{path} has {size_bytes} bytes, but its task wrote {file.size_bytes}",
+                        "share the directory with all workers, and run the command again. This round was discarded",
                     )
                 folders |= {parent for parent in path.parents if parent.is_relative_to(self.path)}
         for folder in sorted(folders):
@@ -346,9 +348,7 @@ class ExportFolder:
             raise self._taken() from None
 
     def _taken(self) -> FolderError:
-        return FolderError(
-            f"another export has taken over {self.path}", "only one export at a time can write to a folder"
-        )
+        return FolderError(f"another export has taken over {self.path}", "run only one export at a time to a directory")
 
 
 def _check_makeable(path: Path) -> None:

@@ -96,7 +96,7 @@ def read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[pa.RecordBatc
 def _row(given: dict[str, Any]) -> dict[str, Any]:
     missing = [field for field in _FIELDS if field not in given]
     if missing:
-        raise ValueError(f"it has no {missing[0]!r}")
+        raise ValueError(f"the field {missing[0]!r} is missing")
     headers = [{"key": _name(key), "value": _bytes(value)} for key, value in given["headers"]]
     return {
         "topic": _name(given["topic"]),
@@ -117,7 +117,7 @@ def _name(given: Any) -> str:
 
 def _number(given: Any, bits: int) -> int:
     if not isinstance(given, int) or isinstance(given, bool) or not -(2**bits) <= given < 2**bits:
-        raise ValueError(f"{given!r} is not a number of {bits + 1} bits")
+        raise ValueError(f"{given!r} is not a {bits + 1}-bit integer")
     return given
 
 

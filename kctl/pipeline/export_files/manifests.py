@@ -145,8 +145,8 @@ def check_settings(manifest: Manifest, settings: Mapping[str, str], place: str, 
         found, wanted = manifest.settings.get(name, "none"), settings.get(name, "none")
         if found != wanted:
             raise FolderError(
-                f"{place} is an export with {name} {found}, not {wanted}",
-                f"continue that export, or choose another {kind}",
+                f"{place} is an export with {name} {found}, but this run has {name} {wanted}",
+                f"repeat the options of the existing export, or choose another {kind}",
             )
 
 
@@ -198,7 +198,7 @@ def named(path: Path, size_bytes: int) -> ManifestFile:
     """Return the manifest file with the rounds in its name."""
     name = _NAME.fullmatch(path.name)
     if name is None:
-        raise ExportDataError(f"{path} is not a manifest of an export, by its name")
+        raise ExportDataError(f"{path} does not have the name of an export manifest")
     first, number = int(name[1]), int(name[2] or name[1])
     return ManifestFile(path, first, number, size_bytes)
 
@@ -215,7 +215,7 @@ def chosen(files: Iterable[ManifestFile], where: object) -> Listing:
             found.append(file)
             expected = file.number + 1
         else:
-            raise _HoleError(f"{where}: found {file.path.name}, expected {expected:08}.json")
+            raise _HoleError(f"{where} lacks the manifest {expected:08}.json: the next one is {file.path.name}")
     return Listing(found, superfluous)
 
 
@@ -232,16 +232,16 @@ def read_manifest(file: ManifestFile) -> Manifest:
 
 def parse_manifest(content: bytes, file: ManifestFile) -> Manifest:
     if len(content) > LARGEST_MANIFEST_BYTES:
-        raise ExportDataError(f"{file.path} is larger than a manifest can be")
+        raise ExportDataError(f"{file.path} is too large for an export manifest")
     try:
         manifest = _of_json(json.loads(content))
     except RecursionError:
-        raise ExportDataError(f"{file.path} is not a manifest of an export: its JSON is nested too deeply") from None
+        raise ExportDataError(f"{file.path} is not an export manifest: its JSON is nested too deeply") from None
     except (ValueError, OverflowError, TypeError, KeyError, AttributeError) as e:
-        raise ExportDataError(f"{file.path} is not a manifest of an export: {reason_of(e)}") from None
+        raise ExportDataError(f"{file.path} is not an export manifest: {reason_of(e)}") from None
     if (manifest.first, manifest.number) != (file.first, file.number):
         stated = manifest_name(manifest.first, manifest.number)
-        raise ExportDataError(f"{file.path.parent}: found {stated}, expected {file.path.name}")
+        raise ExportDataError(f"{file.path} has the content of the manifest {stated}")
     return manifest
 
 
@@ -252,7 +252,7 @@ def resume_points(manifests: Iterable[Manifest]) -> dict[tuple[str, int], Resume
         key = each.topic, each.partition
         if key in points and each.start < points[key].offset:
             raise ExportDataError(
-                f"{each.topic}-{each.partition}: offset {each.start} is in two ranges of the manifests"
+                f"the manifests list offset {each.start} of {each.topic}-{each.partition} in two ranges"
             )
         points[key] = continued(points.get(key), each)
     return points
@@ -264,7 +264,7 @@ def paths_in(manifests: Iterable[Manifest]) -> set[str]:
 
 def unnamed_files(where: object, paths: Sequence[str]) -> ExportDataError:
     return ExportDataError(
-        f"{where}: no manifest names {listed(paths)}: manifests were deleted",
+        f"{where} has files that no manifest lists, because manifests were deleted: {listed(paths)}",
         "restore the manifests, or export to another location",
     )
 
@@ -299,21 +299,21 @@ def checked(given: ExportedRange) -> ExportedRange:
     """Return a range. Raise ValueError if it is invalid."""
     for file in given.files:
         if os.path.isabs(file.path) or ".." in Path(file.path).parts or "\0" in file.path:
-            raise ValueError(f"the path {file.path!r} leads out of the folder")
+            raise ValueError(f"the path {file.path!r} is outside of the export")
         if not (0 <= file.size_bytes <= LARGEST_OFFSET and 0 <= file.records <= LARGEST_OFFSET):
-            raise ValueError(f"a file cannot have {file.size_bytes} bytes and {file.records} records")
+            raise ValueError(f"invalid size of a file: {file.size_bytes} bytes and {file.records} records")
     topic, partition, start, end, records = given[:5]
     if not is_topic_name(topic):
-        raise ValueError(f"{shown_topic_name(topic)} is not a legal topic name")
+        raise ValueError(f"{shown_topic_name(topic)} is not a valid topic name")
     is_range = 0 <= partition <= LARGEST_PARTITION and 0 <= start <= end <= LARGEST_OFFSET
     if not is_range or not 0 <= records <= end - start:
-        raise ValueError(f"{topic}-{partition}: there is no range from {start} to {end} with {records} records")
+        raise ValueError(f"invalid range of {topic}-{partition}: offsets {start} to {end} with {records} records")
     return given
 
 
 def _of_json(given: dict[str, Any]) -> Manifest:
     if given["v"] not in (VERSION, MERGED_VERSION):
-        raise ValueError(f"version {given['v']!r}, and {VERSION} and {MERGED_VERSION} are known")
+        raise ValueError(f"unsupported version {given['v']!r}: kctl supports {VERSION} and {MERGED_VERSION}")
     ranges = []
     for each in given["ranges"]:
         files = tuple(ExportedFile(str(f["path"]), int(f["records"]), int(f["size_bytes"])) for f in each["files"])

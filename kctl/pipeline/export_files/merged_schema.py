@@ -29,8 +29,8 @@ def evolved(table: pa.Schema, wanted: pa.Schema, name: str, *, can_widen: bool) 
     if problems:
         more = "" if len(problems) <= MOST_NAMED else f" and {len(problems) - MOST_NAMED} more"
         raise FolderError(
-            f"{name} has other columns: {'; '.join(problems[:MOST_NAMED])}{more}",
-            "choose another target, or with --decode a schema that fits: --schema value=SUBJECT@VERSION",
+            f"{name} has different columns: {'; '.join(problems[:MOST_NAMED])}{more}",
+            "choose another target, or decode with a matching schema: --schema value=SUBJECT@VERSION",
         )
     return pa.schema(list(merged))
 
@@ -84,7 +84,7 @@ def _widened(old: pa.DataType, new: pa.DataType, path: str) -> Iterator[str]:
     elif pa.types.is_map(old):
         yield from _widened(old.item_type, new.item_type, f"{path}.value")
     elif old != new:
-        yield f"{path} is {_shown(old)}, and cannot become {_shown(new)}"
+        yield f"{path} is {_shown(old)} and cannot change to {_shown(new)}"
 
 
 def _shown(given: pa.DataType) -> str:

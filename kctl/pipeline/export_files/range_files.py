@@ -78,9 +78,9 @@ class FilePlace(NamedTuple):
     def failed(self, error: OSError) -> FolderError:
         if not self.round_folder.exists():
             return FolderError(
-                f"{self.round_folder} is not there: another export has taken over the folder, or it is not the "
-                "same folder on this machine",
-                "only one export at a time can write to a folder; on a cluster all workers must share its file system",
+                f"{self.round_folder} does not exist: another export writes to the directory, or this machine does "
+                f"not share it",
+                "run only one export at a time, and share the file system of the directory with all workers",
             )
         return folder_error(self.folder, error)
 

@@ -120,8 +120,8 @@ def set_configs(admin: Admin, topic: str, configs: Mapping[str, str]) -> list[Re
 def chosen_groups(facts: ClusterFacts, groups: GroupSelection, place: str) -> list[str]:
     for name in groups.names:
         if name not in facts.groups:
-            known = listed(sorted(facts.groups)) or "none: kctl pipeline export --groups keeps them"
-            raise ConfigError(f"group {name} is not in {place}, which has {known}", key="--groups")
+            known = listed(sorted(facts.groups)) or "none (export groups with: kctl pipeline export --groups)"
+            raise ConfigError(f"group {name} is not in {place}. Exported groups: {known}", key="--groups")
     pattern = re.compile(groups.pattern)
     matching = [name for name in sorted(facts.groups) if groups.pattern and pattern.fullmatch(name)]
     return list(dict.fromkeys([*groups.names, *matching]))

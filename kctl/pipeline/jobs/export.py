@@ -224,11 +224,11 @@ def check(request: ExportRequest) -> None:
             raise ConfigError(f"invalid {name} {value!r}: use one of {', '.join(words)}", key=name)
     low, high = LEVELS
     if not low <= request.compression_level <= high:
-        raise ConfigError(f"the level of zstd is {low} to {high}, not {request.compression_level}")
+        raise ConfigError(f"invalid zstd compression level '{request.compression_level}': use {low} to {high}")
     if request.round_ms <= 0:
-        raise ConfigError("the time of a round must be at least 1 ms")
+        raise ConfigError("the round time must be at least 1ms")
     if request.range_bytes <= 0 or request.file_bytes < 0:
-        raise ConfigError("the size of a range must be at least 1 byte, and the size of a file must not be negative")
+        raise ConfigError("the range size must be at least 1 byte, and the file size cannot be negative")
     refuse_plain_secrets(request.properties)
     if request.decode is not None:
         _check_decoding(request.format, dict(request.decode.registry))
@@ -238,7 +238,7 @@ def _check_decoding(format_: str, registry: Mapping[str, object]) -> None:
     from kctl.pipeline.decoding.plan import check_registry
 
     if format_ != "parquet":
-        raise ConfigError(f"decoded columns are written to Parquet, not {format_}", key="format")
+        raise ConfigError(f"invalid format {format_!r} for decoded columns: use parquet", key="format")
     check_registry(registry)
     refuse_plain_secrets(registry)
 
@@ -276,13 +276,13 @@ def wanted_partitions(request: ExportRequest, planner: Planner, batch: Batch | N
         gone = sorted(batch.ends.keys() - set(partitions))
         if gone and not request.allow_loss:
             raise ExportDataError(
-                f"partitions were deleted before they were exported: {listed(gone)}",
-                "--allow-loss continues with the records that are left",
+                f"cannot export deleted partitions: {listed(gone)}",
+                "export the remaining records with: --allow-loss",
             )
         partitions = [tp for tp in partitions if tp in batch.ends]
     for topic in {tp.topic for tp in partitions}:
         if not is_topic_name(topic):
-            raise ConfigError(f"{shown_topic_name(topic)} is not a legal topic name, and cannot be a directory name")
+            raise ConfigError(f"cannot export topic {shown_topic_name(topic)}: its name is not a valid directory name")
     if not partitions and request.interval_ms is None:
         matched = f"no topic matches {request.selection.pattern}"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "export topics", matched)
@@ -311,7 +311,7 @@ def _unexported(
     log_ends = planner.log_ends({tp: points[tp] for tp in resumed}, latest)
     for tp in resumed:
         if problem := points[tp].problem(*tp, topic_ids[tp.topic], log_ends[tp]):
-            raise ExportDataError(problem, "export it to another folder")
+            raise ExportDataError(problem, "export the topic to another location")
         starts[tp] = resumed_start(tp, points[tp].offset, earliest[tp], allow_loss=request.allow_loss)
     whole = [
         OffsetRange(*tp, max(starts[tp], earliest[tp]), ends[tp], topic_ids[tp.topic], latest[tp])
@@ -347,8 +347,8 @@ def resumed_start(tp: TopicPartition, point: int, first: int, *, allow_loss: boo
     """Return `point`, the end of a partition's export. Raise ExportDataError if offsets after it were deleted."""
     if point < first and not allow_loss:
         raise ExportDataError(
-            f"{tp}: offsets {point} to {first - 1} were deleted before they were exported",
-            "--allow-loss continues with the records that are left",
+            f"cannot export offsets {point} to {first - 1} of {tp}: they were deleted",
+            "export the remaining records with: --allow-loss",
         )
     return point
 

@@ -214,8 +214,8 @@ def plan_import(
     folder = absolute(request.folder)
     if request.progress is None and not isinstance(folder, Path | StoreUrl):
         raise ConfigError(
-            "an import from a table needs --progress LOCATION, which keeps its progress: a folder, or a URL such as "
-            "s3://BUCKET/PREFIX",
+            "an import from a table needs a location for its progress: add --progress with a directory, or a URL "
+            "such as s3://BUCKET/PREFIX",
             key="--progress",
         )
     manifests = read_raw_export(folder, request.properties)
@@ -224,7 +224,7 @@ def plan_import(
     exported = sorted({each.topic for each in ranges} | facts.topics.keys())
     unknown = [topic for topic in request.topics if topic not in exported]
     if unknown:
-        raise ConfigError(f"topic {unknown[0]} is not in {folder}, which has {listed(exported)}")
+        raise ConfigError(f"topic {unknown[0]} is not in {folder}. Exported topics: {listed(exported)}")
     wanted = [each for each in ranges if not request.topics or each.topic in request.topics]
     groups: tuple[str, ...] = ()
     if request.groups:
@@ -232,7 +232,9 @@ def plan_import(
 
         groups = tuple(chosen_groups(facts, request.groups, str(folder)))
     if groups and not (request.keep_partitions and request.is_ordered):
-        raise ConfigError("groups continue where partitions and their order are kept", key="--keep-partitions")
+        raise ConfigError(
+            "--groups needs --keep-partitions, and cannot be combined with --unordered", key="--keep-partitions"
+        )
     topics = _topics(request, wanted, facts, groups)
     cluster_id, missing, problems, topic_ids = _check_targets(request, topics, wanted, facts, groups)
     progress = request.progress
@@ -305,7 +307,8 @@ def _check_targets(
                 raise broker_error(
                     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                     f"import to {topic}",
-                    f"partition {partition} was exported, and it has only {len(described[topic].partitions)} of them",
+                    f"the export has records of partition {partition}, but the topic has "
+                    f"{len(described[topic].partitions)} partitions",
                 )
         problems = _problems(admin, sources, missing, facts) if request.keep_timestamps else ()
         topic_ids = {**dict.fromkeys(missing, ""), **_ids_of(described.done)}

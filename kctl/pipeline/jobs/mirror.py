@@ -309,7 +309,7 @@ def _target_side(
         if is_same_cluster(source, admin.describe_cluster()):
             same = [topic for topic in wanted if request.target_of(topic) == topic]
             if same:
-                raise ConfigError(f"source and target are one cluster, and {same[0]} would be mirrored into itself")
+                raise ConfigError(f"cannot mirror topic {same[0]} to itself: source and target are the same cluster")
         targets, missing, fewer = _targets(admin, request, wanted, source.cluster_id)
         there = {topic: target for topic, target in targets.items() if target.topic not in missing}
         found = read_rules(admin, (target.topic for target in there.values()))
@@ -327,11 +327,13 @@ def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Off
         return {}
     named = {tp for tp, _ in request.start.partitions}
     if surplus := sorted(named - starts.keys()):
-        raise ConfigError(f"{request.start.option} names {surplus[0]}, which the topic does not have")
+        raise ConfigError(f"{request.start.option} has partition {surplus[0]}, which does not exist")
     chosen = planner.resolve([tp for tp in starts if not named or tp in named], request.start, ends)
     for tp, offset in chosen.items():
         if not starts[tp] <= offset <= ends[tp]:
-            raise ConfigError(f"{request.start.option}: {tp} has offsets {starts[tp]} to {ends[tp]}, not {offset}")
+            raise ConfigError(
+                f"invalid {request.start.option} '{offset}' for {tp}: use an offset from {starts[tp]} to {ends[tp]}"
+            )
     return chosen
 
 
@@ -342,22 +344,22 @@ def _first(
         return earliest
     if problem := position.source.problem(*tp, topic_id, end):
         raise MirrorPositionError(
-            problem, "--restart copies the new topic from its beginning, after the existing records"
+            problem, "copy the new topic from its beginning, after the existing records of the target, with: --restart"
         )
     offset = position.source.offset
     if offset < earliest and not request.allow_loss:
-        text = f"{tp}: offset {offset} was to be mirrored next but was deleted; the first offset is {earliest}"
-        raise InvalidOffsetError(f"{text}; --allow-loss continues with the records that are left", partitions=(tp,))
+        text = f"cannot mirror offset {offset} of {tp}: it was deleted, and the first offset is {earliest}"
+        raise InvalidOffsetError(f"{text}. To mirror the remaining records, add --allow-loss", partitions=(tp,))
     return offset
 
 
 def _refuse_lost(lost: Sequence[TopicPartition]) -> None:
     if lost:
-        more = f" (nor of {len(lost) - 1} other{'s' if len(lost) > 2 else ''})" if len(lost) > 1 else ""
+        more = f" and {len(lost) - 1} other partition{'s' if len(lost) > 2 else ''}" if len(lost) > 1 else ""
         raise MirrorPositionError(
-            f"the target has records of {lost[0]}, but no position of an earlier mirror{more}",
-            f"--from-position {lost[0].partition}=OFFSET continues at an offset of the source; "
-            "--restart copies everything from the beginning, after the existing records",
+            f"the target has records of {lost[0]}{more}, but the position of the earlier mirror is missing",
+            f"continue at an offset of the source with --from-position {lost[0].partition}=OFFSET, or copy all "
+            f"records again with --restart",
         )
 
 
@@ -373,16 +375,16 @@ def _check(request: MirrorRequest) -> None:
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if bool(request.topics) == bool(request.pattern):
-        raise ConfigError("a mirror needs names of topics or a pattern", key="topics")
+        raise ConfigError("a mirror needs topic names or a pattern", key="topics")
     if request.target_topic is not None and len(request.topics) != 1:
         raise ConfigError(
-            f"{len(request.topics) or 'several'} topics mirrored into one would mix their partitions: mirror one, or "
-            "keep the names"
+            f"cannot mirror {len(request.topics) or 'several'} topics to one target topic: mirror one topic, or "
+            f"omit the target topic"
         )
     if POSITIONS_TOPIC in map(request.target_of, request.topics):
-        raise ConfigError(f"topic {POSITIONS_TOPIC} has the progress of mirrors in the target, and cannot be mirrored")
+        raise ConfigError(f"cannot mirror to topic {POSITIONS_TOPIC}: it stores the progress of mirrors")
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
-        raise ConfigError(f"the name of a mirror has 1 to {LONGEST_NAME} characters")
+        raise ConfigError(f"the name of a mirror must have 1 to {LONGEST_NAME} characters")
 
 
 def _group_id(request: MirrorRequest, source_id: str, topic: str) -> str:
@@ -413,22 +415,27 @@ def _targets(
                 grown[target.topic] = len(info.partitions)
                 if not request.create:
                     text = (
-                        f"{topic} has {count} partitions, and target topic {target.topic} only {len(info.partitions)}"
+                        f"cannot mirror topic {topic}: it has {count} partitions, but target topic {target.topic} "
+                        f"has {len(info.partitions)}"
                     )
-                    raise ConfigError(f"{text}: records keep their partitions; --create adds those that are missing")
+                    raise ConfigError(f"{text}. To add the missing partitions, use --create")
         targets[topic] = target
     return targets, missing, grown
 
 
 def _refuse_missing(plan: MirrorPlan) -> None:
     for topic, facts in plan.missing.items():
-        text = f"the topic does not exist in the target; --create creates it, with {facts.partitions} partitions"
+        text = f"the topic does not exist in the target. To create it, add --create (partitions: {facts.partitions})"
         raise broker_error(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"mirror to {topic}", text)
 
 
 def _create(request: MirrorRequest, plan: MirrorPlan) -> tuple[RefusedConfig, ...]:
     if not request.allow_loss:
-        refuse(f"{name}: the configs of the source cannot be read" for name in plan.missing if plan.rules[name] is None)
+        refuse(
+            f"{name}: cannot read the configs of the source (no permission DescribeConfigs)"
+            for name in plan.missing
+            if plan.rules[name] is None
+        )
     with Admin(resolve(request.target_properties), events=request.events) as admin:
         refused = create_alike(admin, plan.missing, plan.rules)
         if plan.grown:

@@ -155,7 +155,9 @@ def group_offset(group: str, tp: TopicPartition, place: Translated, there: int |
     problem = place.problem
     if place.target_offset is not None and there is not None and there >= place.target_offset:
         problem = (
-            ALREADY_THERE if there == place.target_offset else f"the group is further ahead in the target, at {there}"
+            ALREADY_THERE
+            if there == place.target_offset
+            else f"the group has already committed offset {there} in the target, which is further ahead"
         )
     return GroupOffset(group, *tp, place.offset, place.target_offset, there, problem)
 
@@ -208,7 +210,7 @@ def _tasks(
     for tp, offsets in asked.items():
         end = ends.get(tp)
         if end is None:
-            problems[tp] = "the partition is not mirrored, or is being mirrored"
+            problems[tp] = "the partition is not mirrored yet, or its mirror is still running"
             continue
         source_end, target_end = end
         source = OffsetRange(*tp, min(starts[tp].offset, source_end), source_end, log_end=log_ends[tp].offset)
@@ -291,5 +293,5 @@ def committed_in(
 
 def _refusal(error: KafkaError) -> str:
     if isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
-        return "the group has members in the target"
+        return "the group has active members in the target"
     return str(error)

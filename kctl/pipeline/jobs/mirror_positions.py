@@ -211,8 +211,9 @@ def create_positions_topic(admin: Admin) -> None:
     policy = configs["cleanup.policy"].value if "cleanup.policy" in configs else None
     if policy is not None and "delete" in policy:
         raise MirrorPositionError(
-            f"topic {POSITIONS_TOPIC} deletes old positions (cleanup.policy={policy})",
-            f"kctl topics alter {POSITIONS_TOPIC} --config cleanup.policy=compact",
+            f"cannot store positions of mirrors in topic {POSITIONS_TOPIC}: cleanup.policy={policy} deletes old "
+            f"positions",
+            f"keep all positions with: kctl topics alter {POSITIONS_TOPIC} --config cleanup.policy=compact",
         )
 
 

@@ -185,7 +185,7 @@ def _rejected_time(task: MirrorTask, error: BrokerError, times: "list[pa.RecordB
     if latest.as_py() <= SystemClock().wall_ms():
         word, found = "earliest", earliest
     offset = table.column("offset")[pc.index(values, found).as_py()]
-    text = f"the {word} timestamp of the rejected records, {found}, is at offset {offset} of the source"
+    text = f"the target rejected records. Their {word} timestamp is {found}, at offset {offset} of the source"
     more = f": {error.text}" if error.text else ""
     return broker_error(ErrorCode.INVALID_TIMESTAMP, f"mirror {task.range.topic_partition}", text + more)
 

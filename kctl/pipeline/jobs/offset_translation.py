@@ -86,7 +86,7 @@ def _why_not_reachable(task: TranslationTask, offset: int) -> str:
     if task.folder is not None:
         return f"the records before offset {offset} are not exported yet"
     if offset > task.source.log_end:
-        return f"offset {offset} is after the end of the source, {task.source.log_end}"
+        return f"offset {offset} is after the log end of the source ({task.source.log_end})"
     return f"the records before offset {offset} are not mirrored yet"
 
 
@@ -94,14 +94,16 @@ def _translated(task: TranslationTask, places: "Runs", offset: int, following: i
     if not following:
         return Translated(offset, task.target.end_offset)
     if following > places.count:
-        text = f"the target has only {places.count} of the {following} records from offset {offset} on"
+        text = (
+            f"the source has {following} records from offset {offset}, but the target has only {places.count} of them"
+        )
         return Translated(offset, None, text)
     found = places.offset_of(places.count - following)
     ours = _first_fingerprint(task.source_from(offset, COLUMNS))
     if ours != _first_fingerprint(task.target_from(found, COLUMNS)):
         text = (
-            f"the record at offset {offset} of the source differs from offset {found} of the target: the source was "
-            "compacted, or another program writes to the target"
+            f"the record at offset {offset} of the source differs from the record at offset {found} of the target. "
+            f"The source was compacted, or another program writes to the target"
         )
         return Translated(offset, None, text)
     return Translated(offset, found)

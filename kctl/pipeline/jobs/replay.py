@@ -146,16 +146,16 @@ def _check(request: ReplayRequest) -> None:
     refuse_plain_secrets(request.target_properties)
     request.wanted.check()
     if request.to_topic is None and request.topic_header is None:
-        raise ConfigError("replay needs a target topic, or a header with the target topic")
+        raise ConfigError("a replay needs a target topic, or a header with the target topic")
     if request.name is not None and not 0 < len(request.name) <= LONGEST_NAME:
-        raise ConfigError(f"the name of a replay has 1 to {LONGEST_NAME} characters")
+        raise ConfigError(f"the name of a replay must have 1 to {LONGEST_NAME} characters")
     named = [each.partition for each in request.offsets]
     for each in request.offsets:
         where = "all partitions" if each.partition is None else f"partition {each.partition}"
         if named.count(each.partition) > 1:
-            raise ConfigError(f"--offset names {where} twice; a replay reads one range of each", key="--offset")
+            raise ConfigError(f"--offset appears twice for {where}: use one range for each partition", key="--offset")
         if each.start is not None and each.end is not None and each.start > each.end:
-            text = f"--offset of {where} ends at {each.end}, before it begins at {each.start}"
+            text = f"invalid --offset '{each.start}:{each.end}' for {where}: use an end that is not before the start"
             raise ConfigError(text, key="--offset")
 
 
@@ -225,7 +225,7 @@ def _source(request: ReplayRequest, properties: Mapping[str, object]) -> tuple[s
         if not is_same_cluster(source, admin.describe_cluster()):
             return None, source.cluster_id
     if request.to_topic == request.topic:
-        raise ConfigError(f"source and target are one cluster, and {request.topic} would be replayed into itself")
+        raise ConfigError(f"cannot replay topic {request.topic} to itself: source and target are the same cluster")
     return request.topic, source.cluster_id
 
 
@@ -239,7 +239,7 @@ def _exported(folder: Location, request: ReplayRequest) -> dict[int, list[Export
 def _within(whole: Sequence[OffsetRange], offsets: Sequence[WantedOffsets]) -> list[OffsetRange]:
     named = {each.partition: each for each in offsets}
     if surplus := sorted(number for number in named if number is not None and all(number != w[1] for w in whole)):
-        raise ConfigError(f"--offset names partition {surplus[0]}, which has no records", key="--offset")
+        raise ConfigError(f"--offset has partition {surplus[0]}, which has no records", key="--offset")
     found = []
     for each in whole:
         wanted = named.get(each.partition, named.get(None))

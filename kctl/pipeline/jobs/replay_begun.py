@@ -39,8 +39,8 @@ def check_begun(admin: Admin, task: ReplayTask, name: str | None) -> bool:
         return True
     shown = f"replay {name}" if name is not None else "this replay"
     raise MirrorPositionError(
-        f"{shown} ran before, and its positions were deleted (topic {POSITIONS_TOPIC})",
-        "--name with another name replays the topic from its beginning",
+        f"cannot continue {shown}: its positions in topic {POSITIONS_TOPIC} were deleted",
+        "replay the topic from its beginning under another name, with: --name",
     )
 
 

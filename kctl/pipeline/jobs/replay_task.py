@@ -193,7 +193,7 @@ def _resumed(task: ReplayTask, properties: dict[str, object]) -> tuple[int, Repl
         return task.offsets.start_offset, Replayed()
     offsets = task.offsets
     if problem := position.source.problem(offsets.topic, offsets.partition, offsets.topic_id, offsets.log_end):
-        raise MirrorPositionError(problem, "--name with another name replays the new topic from its beginning")
+        raise MirrorPositionError(problem, "replay the new topic from its beginning under another name, with: --name")
     start = min(max(offsets.start_offset, position.source.offset), offsets.end_offset)
     counts = position.counted_by(task.run)
     before = Replayed(resumed=start > offsets.start_offset) if counts is None else Replayed.of_json(counts)

@@ -72,7 +72,7 @@ def status(request: StatusRequest, clock: Clock | None = None) -> TargetStatus:
     facts = target.read_facts()
     points = target.resume_points()
     if not points and not facts.rounds:
-        raise FolderError(f"{request.location} is not an export", "kctl pipeline export creates one")
+        raise FolderError(f"{request.location} is not an export", "create an export with: kctl pipeline export")
     ends, states = _cluster(request, points) if request.has_cluster else ({}, {})
     now_ms = (clock or SystemClock()).wall_ms()
     found = [

@@ -100,8 +100,8 @@ class SyncRequest(NamedTuple):
         if isinstance(self.export.folder, Path):
             return default_folder(self.export.folder, self.topics)
         raise ConfigError(
-            f"a sync to {self.export.folder} needs --checkpoint FOLDER: a folder of this machine in which Spark keeps "
-            "offsets",
+            f"a sync to {self.export.folder} needs --checkpoint with a directory on this machine, where Spark "
+            f"stores offsets",
             key="checkpoint",
         )
 
@@ -187,7 +187,7 @@ def sync(
             facts = SyncFacts(request.topics, str(export.folder), plan.starts)
             checkpoint.create(facts)
         elif _is_ahead(checkpoint, plan):
-            say("the target is older than the checkpoint: the query starts again with what the target lacks")
+            say("the target is behind the checkpoint: the query restarts from the offsets of the target")
             checkpoint.forget_batches()
         if group is not None and (problem := group.commit(plan.starts)):
             say(problem)
@@ -227,17 +227,17 @@ def _check(request: SyncRequest) -> None:
     check(request.export)
     selection = request.export.selection
     if selection.partitions or bool(selection.topics) == bool(selection.pattern):
-        raise ConfigError("a sync needs names of topics or a pattern", key="topics")
+        raise ConfigError("a sync needs topic names or a pattern", key="topics")
     try:
         python_pattern(selection.pattern)  # Spark reads patterns of topics as Java does
     except ValueError as e:
-        raise ConfigError(f"a sync does not support the pattern {selection.pattern}: {e}", key="topics") from None
+        raise ConfigError(f"unsupported pattern {selection.pattern!r} for a sync: {e}", key="topics") from None
     if (request.trigger_ms is not None and request.trigger_ms < 0) or request.max_batch_records < 0:
-        raise ConfigError("the trigger and the records of a batch must not be negative")
+        raise ConfigError("the trigger interval and the maximum number of offsets in a batch cannot be negative")
     folder = request.checkpoint_folder.absolute()
     if found := sorted(WILDCARDS.intersection(str(folder))):
         raise ConfigError(
-            f"cannot keep Spark's checkpoint in {folder}: Spark reads {' '.join(found)} in paths as wildcards",
+            f"cannot store Spark's checkpoint in {folder}: for Spark, {' '.join(found)} in a path is a wildcard",
             key="checkpoint",
         )
 
@@ -262,7 +262,7 @@ def _planned(
     log_ends = planner.log_ends(known, ends)
     for tp, point in known.items():
         if problem := point.problem(*tp, planner.topic_ids[tp.topic], log_ends[tp]):
-            raise ExportDataError(problem, "sync it to another target with another checkpoint")
+            raise ExportDataError(problem, "sync the topic to another target with another checkpoint")
     if facts is None:
         starts = planner.resolve(fresh, request.export.start, ends)
         if group is not None and len(fresh) == len(partitions):
@@ -373,7 +373,9 @@ class _Batches:
                 raise _Left
             self._run(batch_id)
         except _Left:
-            self._say(f"batch {batch_id} was interrupted: its written records are kept, and the next run continues")
+            self._say(
+                f"batch {batch_id} was interrupted. Its written records are kept, and the next run continues after them"
+            )
             raise
         except BaseException as e:
             self.failure = e
@@ -474,4 +476,4 @@ class _Queries:
                 self._query.stop()
 
     def _log_hint(self) -> str:
-        return f"its log: {self._session.log_path}" if self._session.log_path is not None else ""
+        return f"read the log of Spark: {self._session.log_path}" if self._session.log_path is not None else ""

@@ -75,7 +75,7 @@ class SyncCheckpoint:
             if content is None:
                 if self.path.exists() and any(self.path.iterdir()):
                     raise FolderError(
-                        f"{self.path} is not empty and is not the checkpoint of a sync",
+                        f"{self.path} is not empty and is not a checkpoint of kctl pipeline sync",
                         "choose another directory with --checkpoint",
                     )
                 return None
@@ -84,11 +84,11 @@ class SyncCheckpoint:
         try:
             given = json.loads(content)
             if given["v"] != VERSION:
-                raise ValueError(f"version {given['v']!r}: only {VERSION} is supported")
+                raise ValueError(f"unsupported version {given['v']!r}: kctl supports {VERSION}")
             found = SyncFacts(tuple(map(str, given["topics"])), str(given["target"]), by_partition(given["starts"]))
             for tp, offset in found.starts.items():
                 if not 0 <= offset <= MAX_OFFSET:
-                    raise ValueError(f"{tp}: there is no offset {offset}")
+                    raise ValueError(f"invalid offset {offset} of {tp}")
         except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
             raise self._damaged(self.path / FACTS, e) from None
         for what, kept, wanted in (
@@ -97,8 +97,8 @@ class SyncCheckpoint:
         ):
             if kept != wanted:
                 raise ConfigError(
-                    f"{self.path} is the checkpoint of a sync with {what} {kept[:200]}, not {wanted[:200]}: "
-                    "choose another directory",
+                    f"checkpoint {self.path} belongs to a sync with {what} {kept[:200]}, not {wanted[:200]}: choose "
+                    f"another directory",
                     key="checkpoint",
                 )
         self._check_log()
@@ -127,7 +127,7 @@ class SyncCheckpoint:
         try:
             version, _metadata, offsets = self._written(path).decode().splitlines()
             if version != "v1":
-                raise ValueError(f"version {version[:20]!r}: only v1 is supported")
+                raise ValueError(f"unsupported version {version[:20]!r}: kctl supports v1")
             written: Mapping[str, Mapping[str, Any]] = json.loads(offsets)
             return as_offsets(written)
         except (ValueError, OverflowError, TypeError, AttributeError, RecursionError) as e:
@@ -151,7 +151,7 @@ class SyncCheckpoint:
         if committed is not None:
             path = self.path / "commits" / str(committed)
             if len(self._written(path).splitlines()) < 2:
-                raise self._damaged(path, ValueError("it has no second line"))
+                raise self._damaged(path, ValueError("the second line is missing"))
             newest = max(committed, -1 if newest is None else newest)
         if newest is not None:
             for number in range(max(0, newest - 1), newest + 1):
@@ -160,7 +160,7 @@ class SyncCheckpoint:
         try:
             content = self._content(path)
             if content is not None and not isinstance(json.loads(content)["id"], str):
-                raise ValueError("the id is not a string")
+                raise ValueError("the ID is not a string")
         except OSError as e:
             raise self._failed(e) from e
         except (ValueError, TypeError, KeyError, RecursionError) as e:
@@ -197,7 +197,7 @@ class SyncCheckpoint:
         except OSError as e:
             raise self._failed(e) from e
         if content is None:
-            raise self._damaged(path, ValueError("it does not exist"))
+            raise self._damaged(path, ValueError("the file does not exist"))
         return content
 
     def _content(self, path: Path) -> bytes | None:
@@ -207,13 +207,13 @@ class SyncCheckpoint:
         except FileNotFoundError:
             return None
         if len(content) > LARGEST_BYTES:
-            raise ExportDataError(f"{path} is larger than a file of a checkpoint can be")
+            raise ExportDataError(f"{path} is too large for a checkpoint file")
         return content
 
     def _damaged(self, path: Path, error: Exception) -> ExportDataError:
         return ExportDataError(
-            f"{path} is damaged: {reason_of(error)}",
-            "remove the checkpoint and run it again: the target knows how far each partition is",
+            f"checkpoint file {path} is damaged: {reason_of(error)}",
+            "delete the checkpoint, and run the command again: it continues at the offsets of the target",
         )
 
     def _failed(self, error: OSError) -> FolderError:

@@ -83,7 +83,7 @@ def conflicts(source: Configs, target: Configs) -> dict[str, str]:
     found: dict[str, str] = {}
     policy, kept = _policy(target), _policy(source)
     if "compact" in policy and "compact" not in kept:
-        found["cleanup.policy"] = f"{target['cleanup.policy']} deletes older records of a key"
+        found["cleanup.policy"] = f"{target['cleanup.policy']} deletes all but the newest record of a key"
     if "delete" in policy:
         for name in ("retention.ms", "retention.bytes"):
             limit = _number(target.get(name))
@@ -105,7 +105,8 @@ def problems(source: Rules | None, target: Rules | None, topic: str, names: Cont
     """
     if source is None or target is None:
         return [
-            f"{topic}: the configs of the {'source' if source is None else 'target'} cannot be read (DescribeConfigs)"
+            f"{topic}: cannot read the configs of the {'source' if source is None else 'target'} (no permission "
+            f"DescribeConfigs)"
         ]
     found = conflicts(source.configs, target.configs)
     if AFTER in source.defaults & target.defaults:
@@ -147,7 +148,7 @@ def late_records(admin: Admin, ranges: Iterable[OffsetRange], limits_ms: Mapping
         if record.offset >= asked[tp].start_offset and ahead_ms > limits_ms[tp.topic]:
             found.append(
                 f"{tp}: {AFTER}={limits_ms[tp.topic]} (default) rejects the record at offset {record.offset}, whose "
-                f"timestamp is {duration_text(ahead_ms)} after the present"
+                f"timestamp is {duration_text(ahead_ms)} in the future"
             )
     return found
 
@@ -204,4 +205,4 @@ def _number(text: str | None) -> int | None:
 
 
 def _shown(most: int, name: str) -> str:
-    return f"{name}={most}" if most >= 0 else "without a limit"
+    return f"{name}={most}" if most >= 0 else "no limit"

@@ -167,7 +167,7 @@ def plan_verify(
     refuse_plain_secrets(request.properties)
     refuse_plain_secrets(request.target_properties)
     if request.folder is None and not request.target_topic:
-        raise ConfigError("verify needs a target: a topic, or the folder of an export")
+        raise ConfigError("a comparison needs a target: a topic or an export")
     reading = isolation.of_source(resolve(request.properties))
     target_reading = isolation.of_target(resolve(request.target_properties))
     if request.folder is not None:
@@ -295,7 +295,7 @@ def _differences(
     found = run_counted(
         session,
         "kctl verify: differences",
-        "finding what differs",
+        "finding the differences",
         tasks,
         diff_pieces,
         lambda task: sum(piece.size for piece in (*task.source, *task.target)),

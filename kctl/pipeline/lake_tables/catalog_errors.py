@@ -104,9 +104,9 @@ def _problem(name: str, error: Exception, text: str) -> KafkaError:
     if isinstance(error, exceptions.NotInstalledError):
         return LakesMissingError(f"{name}: {reason}", INSTALL)
     if isinstance(error, exceptions.UnauthorizedError | exceptions.AuthorizationExpiredError | exceptions.OAuthError):
-        return StoreLoginError(f"{name}: the catalog does not accept the credentials: {reason}")
+        return StoreLoginError(f"{name}: the catalog rejected the credentials: {reason}")
     if isinstance(error, exceptions.ForbiddenError):
-        return StoreDeniedError(f"{name}: access denied: {reason}")
+        return StoreDeniedError(f"{name}: the catalog denied access: {reason}")
     if isinstance(error, exceptions.ServerError | exceptions.ServiceUnavailableError):
         return StoreUnreachableError(f"{name}: the catalog failed: {reason}")
     if isinstance(error, requests.Timeout):

@@ -68,9 +68,9 @@ CONSTRAINT = "delta.constraints."
 MODES = {"delta.columnMapping.mode": "none", "delta.enableRowTracking": "false"}
 """Properties that change column names or add metadata in files, with their defaults."""
 COLUMN_RULES = {
-    "delta.invariants": "an invariant",
-    "delta.generationExpression": "generated values",
-    "delta.identity.start": "identity values",
+    "delta.invariants": "an invariant constraint",
+    "delta.generationExpression": "a generation expression",
+    "delta.identity.start": "an identity definition",
 }
 """Rules in the metadata of columns."""
 BY_TIME = -1
@@ -127,10 +127,10 @@ class DeltaTarget(TableTarget):
     def check_layout(self, layout: str) -> None:
         """Raise FolderError if the partitioning differs, or if the location has files but no table."""
         if self._seen is None and not self._is_empty():
-            raise FolderError(f"{self._url} is not empty and is not a Delta table", "choose an empty location")
+            raise FolderError(f"{self._url} is not empty and is not a Delta table", "choose a location without files")
         if self._seen is not None and (found := list(self._seen.metadata().partition_columns)) != columns_of(layout):
             words = ", ".join(found) or "nothing"
-            raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
+            raise FolderError(f"{self.name} is partitioned by {words}, which does not match layout {layout}")
 
     def rules(self) -> list[str]:
         """Return constraints, computed columns and required columns. delta-rs does not check them in these commits."""
@@ -146,7 +146,7 @@ class DeltaTarget(TableTarget):
         for field in json.loads(self._seen.schema().to_json())["fields"]:
             name, facts = field["name"], field.get("metadata") or {}
             if not field["nullable"] and name not in FILLED:
-                found.append(f"column {name} must not be null")
+                found.append(f"column {name} does not allow null")
             found += [f"column {name} has {rule}" for key, rule in COLUMN_RULES.items() if key in facts]
         return found
 
@@ -201,7 +201,7 @@ class DeltaTarget(TableTarget):
 
     def _restored(self) -> ExportDataError:
         return ExportDataError(
-            f"{self.name} was restored to a version whose positions are not known", "export to another table"
+            f"{self.name} was restored to a version without export positions", "export to another table"
         )
 
     def properties(self) -> Mapping[str, str]:
@@ -370,7 +370,7 @@ class DeltaTarget(TableTarget):
             raise (CommitConflictError(str(problem)) if type(problem) is StoreError else problem) from None
         except (DeltaError, OSError) as e:
             if _DAMAGE.match(str(e)):
-                raise ExportDataError(f"{self.name}: the table's log is damaged: {first_line(str(e))}") from None
+                raise ExportDataError(f"{self.name}: the log of the table is damaged: {first_line(str(e))}") from None
             raise store_problem(e, self.name) from None
         except ValueError as e:
             raise StoreError(f"{self.name}: {first_line(str(e))}") from None

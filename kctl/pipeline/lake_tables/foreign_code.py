@@ -51,7 +51,9 @@ def refuse_working_directory() -> None:
     given = Path.cwd() / PYICEBERG_YML
     if given.is_file() and not any(file.is_file() and file.stat().st_size for file in trusted):
         where = f"move it to your home directory, or set {PYICEBERG_HOME}"
-        raise ForeignCodeError(f"{given} is in the working directory, which is not trusted: {where}")
+        raise ForeignCodeError(
+            f"cannot use {given}: kctl does not trust files in the working directory. To use it, {where}"
+        )
 
 
 def _checked(load: Callable[..., Any], setting: str) -> Callable[..., Any]:
@@ -59,7 +61,7 @@ def _checked(load: Callable[..., Any], setting: str) -> Callable[..., Any]:
     def checked(code: object, *rest: object) -> Any:
         if code not in OWN_CODE and code not in _configured(setting):
             what = f"the catalog or the table sets {setting} to {code!r:.100}"
-            raise ForeignCodeError(f"{what}, which your configuration of pyiceberg does not set")
+            raise ForeignCodeError(f"{what}, but your pyiceberg configuration does not")
         return load(code, *rest)
 
     return checked

@@ -83,13 +83,13 @@ class IcebergTarget(TableTarget):
             found = [_shown(table, field) for field in table.spec().fields]
             if found != (_SPECS[layout] if column is None else [f"{COLUMN_LAYOUT}{name_of(column)}"]):
                 words = ", ".join(found) or "nothing"
-                raise FolderError(f"{self.name} is partitioned by {words}, which is not layout {layout}")
+                raise FolderError(f"{self.name} is partitioned by {words}, which does not match layout {layout}")
 
     def rules(self) -> list[str]:
         """Return the required columns. They conflict with files of kctl, whose columns are all optional."""
         table = self._loaded()
         fields = () if table is None else table.schema().fields
-        return [f"column {each.name} is required" for each in fields if each.required]
+        return [f"column {each.name} does not allow null" for each in fields if each.required]
 
     def create(self, layout: str) -> None:
         from pyiceberg.exceptions import CommitFailedException
@@ -198,7 +198,7 @@ class IcebergTarget(TableTarget):
         with self._named():
             for task in table.scan().plan_files():
                 if task.delete_files:
-                    raise ExportDataError(f"{self.name} has deleted rows, which kctl does not read")
+                    raise ExportDataError(f"cannot read {self.name}: kctl does not support tables with deleted rows")
                 path = task.file.file_path
                 files.append((path.removeprefix(base), task.file.record_count, task.file.file_size_in_bytes))
         return manifest_of(files, decoded_in(self.columns()), self.carried_facts())
@@ -257,7 +257,7 @@ class IcebergTarget(TableTarget):
         if is_first:  # the table has no files of kctl, or `live_partitions` finds them
             return {}
         raise ExportDataError(
-            f"{self.name} was rolled back, and the positions of its records have expired", "export to another table"
+            f"{self.name} was rolled back to a version whose export positions have expired", "export to another table"
         )
 
     def _loaded(self) -> "Table | None":
@@ -287,7 +287,8 @@ class IcebergTarget(TableTarget):
                     raise
                 raise StoreMissingError(
                     f"catalog {self._table.catalog} is not configured: {self._named().shown(e)[:200]}",
-                    f"PYICEBERG_CATALOG__{self._table.catalog.upper()}__URI, or ~/.pyiceberg.yaml",
+                    f"set PYICEBERG_CATALOG__{self._table.catalog.upper()}__URI, or add the catalog to "
+                    f"~/.pyiceberg.yaml",
                 ) from None
             catalog.properties = {**self._store_defaults(catalog.properties), **catalog.properties}
             return catalog

@@ -120,7 +120,7 @@ def decoded_in(columns: "pa.Schema | None") -> dict[str, str]:
         return {}
     for each in ("key", "value"):
         if each not in columns.names:
-            raise ExportDataError(f"the table has no column {each}: it was not written by kctl")
+            raise ExportDataError(f"the table was not written by kctl: it has no column {each}")
     names = [each for each in ("key", "value") if not _is_bytes(columns.field(each).type)]
     return {"decode": ",".join(names)} if names else {}
 
@@ -184,8 +184,8 @@ def manifest_of(
         found, shown = _NAME.fullmatch(path.rpartition("/")[2]), repr(path[:LONGEST_PATH])[1:-1]
         if found is None:
             raise ExportDataError(
-                f"{shown} was not written by kctl: the table's files were compacted or added to",
-                "compare the rows with a query: topic, partition and offset are columns",
+                f"file {shown} was not written by kctl: the table was compacted, or another program added files",
+                "compare the rows with a query of the columns topic, partition, and offset",
             )
         topic = path.partition("/")[0].removeprefix("@")
         try:
@@ -193,7 +193,7 @@ def manifest_of(
             key = topic, int(found["partition"]), int(found["start"]), int(found["end"])
             checked(ExportedRange(*key, file.records, (file,)))
         except (ValueError, TypeError) as e:
-            raise ExportDataError(f"{shown} is not a file of an export: {reason_of(e)}") from None
+            raise ExportDataError(f"{shown} is not an export file: {reason_of(e)}") from None
         ranges.setdefault(key, []).append(file)
     made = [
         ExportedRange(*key, sum(file.records for file in kept), tuple(sorted(kept))) for key, kept in ranges.items()
@@ -203,7 +203,7 @@ def manifest_of(
             checked(each)
             _check_once(each)
     except ValueError as e:
-        raise ExportDataError(f"the table has records twice: {reason_of(e)}") from None
+        raise ExportDataError(f"the table has duplicate records: {reason_of(e)}") from None
     manifests = [Manifest(1, settings, tuple(sorted(made)), 1, facts)] if made else []
     resume_points(manifests)
     return manifests
@@ -214,4 +214,4 @@ def _check_once(given: ExportedRange) -> None:
     names = Counter(_DIGEST.sub("", file.path) for file in given.files)
     path, count = names.most_common(1)[0]
     if count > 1:
-        raise ValueError(f"{count} files differ only in the digest of their name, {path[:LONGEST_PATH]!r}")
+        raise ValueError(f"{count} files have the name {path[:LONGEST_PATH]!r} and differ only in the digest")

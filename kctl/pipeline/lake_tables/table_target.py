@@ -135,12 +135,12 @@ class TableTarget(ABC):
 
     def check(self, settings: Mapping[str, str]) -> None:
         if settings["format"] != "parquet":
-            raise ConfigError(f"the files of a table are parquet, not {settings['format']}", key="format")
+            raise ConfigError(f"invalid format {settings['format']!r} for a table: use parquet", key="format")
         self.read()
         if rules := self.rules():
             raise FolderError(
-                f"{self.name} has rules that kctl cannot keep: {listed(rules)}",
-                "choose another table, or remove the rules",
+                f"{self.name} has constraints that kctl does not support: {listed(rules)}",
+                "choose another table, or remove the constraints",
             )
         self.check_layout(settings["layout"])
 
@@ -194,7 +194,7 @@ class TableTarget(ABC):
     def lost(self, partitions: Sequence[tuple[str, int]]) -> ExportDataError:
         names = listed(f"{topic}-{number}" for topic, number in partitions)
         return ExportDataError(
-            f"{self.name} was exported to before, but has no position of {names}", "export to another table"
+            f"{self.name} has an earlier export, but no position of {names}", "export to another table"
         )
 
     def begin(self, number: int, kind: "FileKind") -> "RoundPlace":  # noqa: ARG002 - names come from content
@@ -268,12 +268,12 @@ class TableTarget(ABC):
                 for partition, (offset, log_end, *newest) in of_topic["at"].items()
             }
         except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
-            raise ExportDataError(f"{self.name}: {POSITIONS} is damaged: {reason_of(e)}") from None
+            raise ExportDataError(f"{self.name}: property {POSITIONS} is damaged: {reason_of(e)}") from None
 
     def number_in(self, facts: Mapping[str, str]) -> int:
         text = facts.get(ROUND, "0")
         if not (text.isascii() and text.isdecimal()) or len(text) > LONGEST_NUMBER:
-            raise ExportDataError(f"{self.name}: {ROUND} is damaged: {text[:100]!r} is not the number of a round")
+            raise ExportDataError(f"{self.name}: property {ROUND} is damaged: {text[:100]!r} is not a round number")
         return int(text)
 
     def until_committed(self, attempt: Callable[[], None], number: int) -> None:
@@ -290,15 +290,15 @@ class TableTarget(ABC):
                 if timer.is_expired:
                     timeout = duration_text(timer.timeout_ms)
                     raise StoreError(
-                        f"{self.name}: other writers changed the table during each of {attempts + 1} attempts "
-                        f"to commit round {number} within {timeout} (--api-timeout): {e}"
+                        f"cannot commit round {number} to {self.name} within {timeout} (--api-timeout): other "
+                        f"writers changed the table during each of {attempts + 1} attempts: {e}"
                     ) from None
                 self._sleep(min(_backoff_ms(attempts), timer.remaining_ms) / 1000)
                 attempts += 1
 
     def taken(self) -> FolderError:
         return FolderError(
-            f"another export wrote to {self.name} during this run", "only one export at a time can write to a table"
+            f"another export wrote to {self.name} during this run", "run only one export at a time to a table"
         )
 
     @abstractmethod
@@ -334,7 +334,7 @@ class TableTarget(ABC):
         try:
             return facts_from(json.loads(text))
         except (ValueError, OverflowError, TypeError, KeyError, AttributeError, RecursionError) as e:
-            raise ExportDataError(f"{self.name}: {CARRIED} is damaged: {reason_of(e)}") from None
+            raise ExportDataError(f"{self.name}: property {CARRIED} is damaged: {reason_of(e)}") from None
 
     @abstractmethod
     def properties(self) -> Mapping[str, str]:
@@ -389,4 +389,4 @@ def files_from(text: str, name: str) -> tuple[ExportedFile, ...]:
     try:
         return tuple(ExportedFile(str(path), int(records), int(size)) for path, records, size in json.loads(text))
     except (ValueError, OverflowError, TypeError, RecursionError) as e:
-        raise ExportDataError(f"{name}: {ERROR_FILES} is damaged: {reason_of(e)}") from None
+        raise ExportDataError(f"{name}: property {ERROR_FILES} is damaged: {reason_of(e)}") from None

@@ -170,9 +170,9 @@ class ObjectExport:
         """
         if self._clock.now_ms() - self._round_began_ms > ORPHAN_AGE_MS // 2:
             raise FolderError(
-                f"{self._store.url}: a round took more than {ORPHAN_AGE_MS // 7_200_000} hours, and its objects may be "
-                "deleted as abandoned ones",
-                "run it again with a smaller --range-size: the round was not kept",
+                f"{self._store.url}: a round took more than {ORPHAN_AGE_MS // 7_200_000} hours, and another run may "
+                f"have deleted its objects",
+                "run the command again with a smaller --range-size. The round was discarded",
             )
         number = self.last_number + 1
         settings, schemas = {**settings, "run": self._run_id}, self._schemas.changes(ranges)
@@ -260,7 +260,7 @@ class ObjectExport:
     def _taken(self) -> FolderError:
         return FolderError(
             f"another export wrote to {self._store.url} during this run",
-            "only one export at a time can write to a prefix",
+            "run only one export at a time to a prefix",
         )
 
 

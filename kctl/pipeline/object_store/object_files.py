@@ -70,7 +70,7 @@ class Spill:
         return f"{path.removesuffix(extension)}.{digest.hexdigest()}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
-        hint = "tasks write to the local disk before they upload: --spark-conf spark.local.dir=FOLDER chooses where"
+        hint = "set the directory for files before their upload with: --spark-conf spark.local.dir=DIRECTORY"
         return folder_error(self.round_folder, error, hint)
 
 

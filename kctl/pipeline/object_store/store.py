@@ -31,7 +31,7 @@ from kctl.pipeline.locations import StoreUrl
 from kctl.pipeline.running import watch
 from kctl.pipeline.store_waits import waiting_for
 
-INSTALL = "pip install '.[lakes]' in a checkout of kctl, or 'WHEEL[lakes]'"
+INSTALL = "install the extra lakes with: pip install '.[lakes]' (in a checkout of kctl) or pip install 'WHEEL[lakes]'"
 PART_BYTES = 8 * 1024 * 1024
 """Size of the parts of an upload. Each part is a request with a separate timeout."""
 PARTS_AT_ONCE = 2
@@ -166,7 +166,7 @@ class ObjectStore:
         def get() -> bytes:
             found = obstore.get(self._store, key)
             if found.meta["size"] > LARGEST_READ_BYTES:
-                raise StoreError(f"{self.url}/{key} has {found.meta['size']} bytes, more than a manifest can have")
+                raise StoreError(f"{self.url}/{key} has {found.meta['size']} bytes, which is too large for a manifest")
             return self._content(found, found.meta["size"], key)
 
         return self._run(get, key)
@@ -188,7 +188,7 @@ class ObjectStore:
         while (page := self._run(lambda: next(pages, None), prefix, self._list_limit())) is not None:
             count += len(page)
             if count > MOST_OBJECTS:
-                raise StoreError(f"{self.url}: the store lists more than {MOST_OBJECTS} objects")
+                raise StoreError(f"{self.url} has more than {MOST_OBJECTS} objects, the limit of kctl")
             yield from map(self._stored, page)
         if not count:
             self._check_is_store()
@@ -196,7 +196,9 @@ class ObjectStore:
     def _stored(self, meta: Any) -> StoredObject:
         key = str(meta["path"])
         if len(key) > LONGEST_KEY:
-            raise StoreError(f"{self.url}: the store lists a key of {len(key)} characters, more than a store allows")
+            raise StoreError(
+                f"{self.url}: the store listed a key of {len(key)} characters, which is over the limit of {LONGEST_KEY}"
+            )
         return StoredObject(key, int(meta["size"]), int(meta["last_modified"].timestamp() * 1000))
 
     def _list_limit(self) -> Callable[[], None]:
@@ -206,7 +208,9 @@ class ObjectStore:
         def check() -> None:
             timer.update()
             if timer.is_expired:
-                raise StoreTimeoutError(f"{self.url}: no object was listed within {duration_text(timer.timeout_ms)}")
+                raise StoreTimeoutError(
+                    f"{self.url}: the store did not list an object within {duration_text(timer.timeout_ms)}"
+                )
 
         return check
 
@@ -217,8 +221,8 @@ class ObjectStore:
         except (FileNotFoundError, StoreDeniedError):
             return
         raise StoreError(
-            f"{self.url}: the endpoint is not an object store: it reports an object under any name",
-            "set $AWS_ENDPOINT_URL to the server",
+            f"{self.url}: the endpoint is not an object store, because it reports objects that do not exist",
+            "set $AWS_ENDPOINT_URL to the address of the object store",
         )
 
     def copy(self, key: str, to: str) -> None:
@@ -264,7 +268,7 @@ class ObjectStore:
             chunks.append(chunk)
             size_bytes += len(chunk)
             if size_bytes > most_bytes:
-                what = f"the store sends more than the {most_bytes} bytes that were requested"
+                what = f"the store sent more than the requested {most_bytes} bytes"
                 raise StoreError(f"{self.url}/{key}: {what}")
         return b"".join(chunks)
 
@@ -280,7 +284,9 @@ class ObjectStore:
         except BaseException as e:
             if type(e).__name__ != "PanicException":  # obstore does not export the class
                 raise
-            raise StoreError(f"{self.url}: obstore failed at {key[:100]!r}: {first_line(str(e))}") from None
+            raise StoreError(
+                f"{self.url}: the library obstore failed for {key[:100]!r}: {first_line(str(e))}"
+            ) from None
 
     def _named(self, error: BaseException, key: str) -> BaseException:
         problem = store_problem(error, f"{self.url}/{key}".rstrip("/"))
@@ -322,7 +328,7 @@ class _Ranges(io.RawIOBase):
     def readall(self) -> bytes:
         end = max(self._at, self._size)
         if end - self._at > LARGEST_READ_BYTES:
-            what = f"{end - self._at} bytes are more than the largest read ({LARGEST_READ_BYTES})"
+            what = f"cannot read {end - self._at} bytes in one request: the limit is {LARGEST_READ_BYTES}"
             raise StoreError(f"{self._store.url}/{self._key}: {what}")
         content = self._store.read_range(self._key, self._at, end) if end > self._at else b""
         self._at += len(content)
@@ -341,7 +347,7 @@ def endpoint_of(url: StoreUrl) -> str:
     if not name:
         return ""
     if not _is_address(os.environ[name]):
-        raise ConfigError(f"${name} is not an address such as https://HOST:PORT")
+        raise ConfigError(f"the value of ${name} is not a URL: use https://HOST:PORT")
     return os.environ[name]
 
 
@@ -391,24 +397,24 @@ def store_problem(error: BaseException, what: str) -> StoreError:
     endpoint = _ENDPOINT.search(text)
     name = type(error).__name__
     if any(service in text for service in _METADATA_SERVICES):
-        hint = "set the service's environment variables, such as AWS_ACCESS_KEY_ID or AWS_PROFILE"
-        return StoreLoginError(f"{what}: no credentials", hint)
+        hint = "set the environment variables of the service, such as AWS_ACCESS_KEY_ID or AWS_PROFILE"
+        return StoreLoginError(f"{what}: no credentials found", hint)
     if code is not None and code[1] in ("NoSuchBucket", "ContainerNotFound"):
         return StoreMissingError(f"{what}: the bucket does not exist")
     reason = code[1] if code is not None else status[1].strip() if status is not None else ""
     if reason in _LOGIN_CODES or name == "UnauthenticatedError":
-        return StoreLoginError(f"{what}: credentials were not accepted: {reason or 'unauthenticated'}")
+        return StoreLoginError(f"{what}: the object store rejected the credentials: {reason or 'unauthenticated'}")
     if name == "PermissionDeniedError" or reason == "AccessDenied":
-        return StoreDeniedError(f"{what}: access denied")
+        return StoreDeniedError(f"{what}: the object store denied access")
     if (kind is not None and kind[1] == "Timeout") or "timed out" in text:
         return StoreTimeoutError(f"{what}: no response in time{f' from {endpoint[1]}' if endpoint else ''}{more}")
     if (kind is not None and kind[1] == "Connect") or "client error (Connect)" in text:
         where = f" at {endpoint[1]}" if endpoint else ""
         return StoreUnreachableError(f"{what}: cannot connect to the object store{where}{more}")
     if "redirect without LOCATION" in text:
-        return StoreError(f"{what}: the bucket is in another region", "set AWS_REGION")
+        return StoreError(f"{what}: the bucket is in another region", "set AWS_REGION to the region of the bucket")
     if "builder error" in text and "http://" in text:
-        return StoreError(f"{what}: the server has no TLS", _no_tls_hint(what))
+        return StoreError(f"{what}: the server does not use TLS", _no_tls_hint(what))
     if status is not None and status[1].startswith(("5", "429")):
         return StoreUnreachableError(f"{what}: the object store responded {status[1].strip()}{more}")
     return StoreError(f"{what}: {reason or first_line(text) or name}{more}")
@@ -418,7 +424,7 @@ def _no_tls_hint(what: str) -> str:
     service = _SERVICE.search(what)
     variable = _ALLOW_HTTP.get(service[1]) if service else None
     setting = "AWS_ENDPOINT_URL=http://HOST:PORT" if variable is None else f"{variable}=true"
-    return f"{setting} in the environment allows that; otherwise the address of the server begins with https://"
+    return f"to allow connections without TLS, set {setting} in the environment. Otherwise, use an https:// address"
 
 
 def _opened(url: StoreUrl, timeouts: StoreTimeouts) -> Any:
@@ -465,7 +471,7 @@ def _profile() -> Any:
     try:
         return Boto3CredentialProvider(boto3.session.Session(profile_name=os.environ["AWS_PROFILE"]))
     except (botocore.exceptions.BotoCoreError, ValueError) as e:
-        raise StoreLoginError(f"the profile {os.environ['AWS_PROFILE'][:100]!r} of $AWS_PROFILE: {e}") from None
+        raise StoreLoginError(f"cannot use profile {os.environ['AWS_PROFILE'][:100]!r} of $AWS_PROFILE: {e}") from None
 
 
 def hidden_key(key: str) -> str:

@@ -83,7 +83,9 @@ class KctlDataSource(DataSource):
         keep_spark_archive()
         with reported_in_one_line():
             if overwrite:
-                raise ConfigError("mode overwrite: records of a topic cannot be replaced; use mode append", key="mode")
+                raise ConfigError(
+                    "invalid mode 'overwrite': use append, because records of a topic cannot be replaced", key="mode"
+                )
             options = write_options(self.options)
             check_writable(schema, options)
         return KctlWriter(options)
@@ -96,7 +98,9 @@ class KctlDataSource(DataSource):
         with reported_in_one_line():
             if overwrite:
                 raise ConfigError(
-                    "output mode complete: records of a topic cannot be replaced; use append or update", key="mode"
+                    "invalid output mode 'complete': use append or update, because records of a topic cannot be "
+                    "replaced",
+                    key="mode",
                 )
             options = write_options(self.options)
             check_writable(schema, options)
@@ -147,18 +151,18 @@ def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
         wanted, given = SQL_TYPES.get(field.name), field.dataType.simpleString()
         if wanted is None:
             known = [*SQL_TYPES, *(name for name in decoded if name not in SQL_TYPES)]
-            raise ConfigError(f"schema: no column {field.name!r}, only {', '.join(known)}", key=field.name)
+            raise ConfigError(f"unknown column {field.name!r} in the schema: use {', '.join(known)}", key=field.name)
         if given != wanted:
-            raise ConfigError(f"schema: column {field.name} is {wanted}, not {given}", key=field.name)
+            raise ConfigError(f"column {field.name} has type {given} in the schema: use {wanted}", key=field.name)
 
 
 def check_writable(schema: "StructType", options: WriteOptions) -> None:
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
-        raise ConfigError(f"the rows have no column value, only {', '.join(types) or 'none'}", key="value")
+        raise ConfigError(f"the rows need a column value. Columns found: {', '.join(types) or 'none'}", key="value")
     if options.topic is None and "topic" not in types:
-        raise ConfigError("no topic: set the option topic, or give the rows a column topic", key="topic")
+        raise ConfigError("the rows have no topic: set the option topic, or add a column topic", key="topic")
     for name, accepted in _WRITABLE.items():
         is_written = name != "timestamp" or options.keep_timestamps
         if is_written and name in types and types[name] not in accepted:
-            raise ConfigError(f"column {name} is {types[name]}, not {' or '.join(accepted)}", key=name)
+            raise ConfigError(f"column {name} has type {types[name]}, expected {' or '.join(accepted)}", key=name)

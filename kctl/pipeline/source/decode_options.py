@@ -32,7 +32,7 @@ def decode_request(given: Mapping[str, str]) -> "DecodeRequest | None":
     schemas, messages = _by_side(given, _SCHEMA), _by_side(given, _MESSAGE)
     for option, found in ((_SCHEMA, schemas), (_MESSAGE, messages)):
         if more := sorted(set(found) - set(forms)):
-            raise ConfigError(f"option {option} has a {more[0]} part, but option {_DECODE} does not", key=option)
+            raise ConfigError(f"option {option} has a value for {more[0]}, but option {_DECODE} does not", key=option)
     check_registry(registry)
     refuse_plain_secrets(registry)
     sides = {side: side_request(side, form, schemas.get(side), messages.get(side)) for side, form in forms.items()}

@@ -50,7 +50,9 @@ class SourceDecoding(NamedTuple):
             for name, each in self.types._asdict().items()
         }
         if ERROR in given and given[ERROR] != spark_type(ERROR_TYPE):
-            raise ConfigError(f"schema: column {ERROR} is {spark_type(ERROR_TYPE).simpleString()}", key=ERROR)
+            raise ConfigError(
+                f"invalid type of column {ERROR} in the schema: use {spark_type(ERROR_TYPE).simpleString()}", key=ERROR
+            )
         return self._replace(types=DecodedTypes(types[KEY], types[VALUE]))
 
 
@@ -64,7 +66,7 @@ def source_decoding(request: DecodeRequest, selection: "Selection", properties: 
     topics = {*selection.topics, *(tp.topic for tp in selection.partitions)}
     if request.is_for_one_topic and (selection.pattern or len(topics) != 1):
         raise ConfigError(
-            "option decode: several topics have no schema in common; set option decodeSchema",
+            "option decode needs a common schema for several topics: set option decodeSchema",
             key="decodeSchema",
         )
     plan = plan_decoding(request, min(topics, default=""), properties)
@@ -89,7 +91,7 @@ def _pruned(whole: pa.DataType, wanted: spark.DataType, place: str) -> pa.DataTy
         for field in wanted.fields:
             if field.name not in known:
                 raise ConfigError(
-                    f"schema: {place} has no field {field.name}, only {', '.join(known)[:300]}", key=place
+                    f"unknown field {field.name} of {place} in the schema: use {', '.join(known)[:300]}", key=place
                 )
         return pa.struct(
             [
@@ -103,5 +105,5 @@ def _pruned(whole: pa.DataType, wanted: spark.DataType, place: str) -> pa.DataTy
         return pa.map_(whole.key_type, _pruned(whole.item_type, wanted.valueType, f"{place}.value"))
     if spark_type(whole).simpleString() != wanted.simpleString():
         found = spark_type(whole).simpleString()
-        raise ConfigError(f"schema: {place} is {found[:300]}, not {wanted.simpleString()[:300]}", key=place)
+        raise ConfigError(f"{place} has type {wanted.simpleString()[:300]} in the schema: use {found[:300]}", key=place)
     return whole

@@ -48,8 +48,8 @@ class GroupProgress:
         described.raise_first()
         if members := len(described[self._group].members):
             raise ConfigError(
-                f"group {self._group} has active members ({members}), and progress is committed to a group without "
-                "members: choose another name",
+                f"cannot commit the progress to group {self._group}: the group has {members} active members. Choose "
+                f"another group",
                 key="group",
             )
 
@@ -61,8 +61,9 @@ class GroupProgress:
             if committed is None:
                 continue
             raise ConfigError(
-                f"group {self._group} has committed offsets already ({tp}: {committed.offset}), and progress would "
-                "overwrite them: choose another name, or delete them by kctl groups delete-offsets",
+                f"cannot commit the progress to group {self._group}: the group already has offsets, such as "
+                f"{committed.offset} for {tp}. Choose another group, or delete the offsets with: kctl groups "
+                f"delete-offsets",
                 key="group",
             )
 
@@ -82,5 +83,5 @@ class GroupProgress:
     def _problem(self, error: KafkaError) -> str:
         why = str(error)
         if isinstance(error, BrokerError) and error.code == ErrorCode.UNKNOWN_MEMBER_ID:
-            why = "the group has members now"
-        return f"progress was not committed to group {self._group}: {why}"
+            why = "the group now has active members"
+        return f"cannot commit the progress to group {self._group}: {why}"

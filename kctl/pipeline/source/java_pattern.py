@@ -45,15 +45,15 @@ def python_pattern(java: str) -> re.Pattern[str]:
             parts.append(f"(?P<{token['group']}>")
         elif (escape := token["escape"]) is not None:
             if escape in _REFUSED_ESCAPES:
-                raise ValueError(f"\\{escape} has no equivalent here")
+                raise ValueError(f"kctl does not support \\{escape}")
             parts.append(f"\\{escape}")
         else:
             other = token["other"]
             is_literal = depth == 1 and other == "]" and _is_first_in_class(parts)
             if depth and other == "[":
-                raise ValueError("a class inside a class ([a[b]]) has no equivalent here")
+                raise ValueError("kctl does not support a class inside a class, such as [a[b]]")
             if depth and other == "&" and parts and parts[-1] == "&":
-                raise ValueError("an intersection of classes (&&) has no equivalent here")
+                raise ValueError("kctl does not support the intersection of classes (&&)")
             depth += (other == "[") - (other == "]" and depth > 0 and not is_literal)
             parts.append(other)
     try:
@@ -65,7 +65,7 @@ def python_pattern(java: str) -> re.Pattern[str]:
 def _named_class(negated: bool, name: str, *, inside: bool) -> str:
     members = _CLASSES.get(name)
     if members is None or (inside and negated):
-        raise ValueError(f"\\{'P' if negated else 'p'}{{{name}}} has no equivalent here")
+        raise ValueError(f"kctl does not support \\{'P' if negated else 'p'}{{{name}}}")
     return members if inside else f"[{'^' if negated else ''}{members}]"
 
 

@@ -70,11 +70,11 @@ class WriteOptions(NamedTuple):
 
 
 def read_options(given: Mapping[str, str], *, is_stream: bool) -> ReadOptions:
-    options = _Options(given, READ, "a read")
+    options = _Options(given, READ, "reads")
     for row in READ.values():
         if row.use == ("batch" if is_stream else "stream") and options.has(row.name):
             kind = "batch" if is_stream else "streaming"
-            raise ConfigError(f"option {row.name} is for a {kind} read only", key=row.name)
+            raise ConfigError(f"option {row.name} is only for {kind} reads", key=row.name)
     properties = options.properties()
     ConsumerConfig.parse(properties)
     has_headers(given)  # not checked yet if the user gave a schema
@@ -105,19 +105,19 @@ def has_headers(given: Mapping[str, str]) -> bool:
 def _group(options: "_Options") -> str | None:
     name = options.text("commitToGroup")
     if name is not None and not name.strip():
-        raise ConfigError("option commitToGroup is empty: set a consumer group", key="commitToGroup")
+        raise ConfigError("option commitToGroup is empty: set the name of a consumer group", key="commitToGroup")
     return name
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     from kctl.pipeline.record_writer import writing_properties  # imports the producer, which reads do not need
 
-    options = _Options(given, WRITE, "a write")
+    options = _Options(given, WRITE, "writes")
     properties = options.properties()
     ProducerConfig.parse(writing_properties(properties))
     topic = options.text("topic")
     if topic is not None and not topic:
-        raise ConfigError("option topic is empty", key="topic")
+        raise ConfigError("option topic is empty: set the name of a topic", key="topic")
     return WriteOptions(tuple(properties.items()), topic, options.flag("keepTimestamps", False))
 
 
@@ -135,7 +135,7 @@ class _Options:
                 continue  # checked by decode_request
             elif name not in _SPARKS_OWN:
                 near = nearest_name(name, known, likeness=0.7)
-                hint = f": did you mean {known[near].name}?" if near is not None else f" of {what}"
+                hint = f": did you mean {known[near].name}?" if near is not None else f" for {what}"
                 raise ConfigError(f"unknown option {shown(name)}{hint}", key=name)
 
     @property
@@ -170,13 +170,17 @@ class _Options:
     def properties(self) -> dict[str, str]:
         found = {name[len(KAFKA) :]: value for name, value in self._given.items() if name.startswith(KAFKA)}
         if not found.get("bootstrap.servers"):
-            raise ConfigError("option kafka.bootstrap.servers is not set: name at least one host:port", key="kafka")
+            raise ConfigError(
+                "option kafka.bootstrap.servers is not set: use HOST:PORT of one or more brokers", key="kafka"
+            )
         for option, names in _LIMITS.items():
             limit_ms = self._read(option, None, "a duration such as 5s or 300ms", parse_duration_ms)
             for name in names if limit_ms is not None else ():
                 if name in found and found[name] != str(limit_ms):
                     raise ConfigError(
-                        f"options {option} and kafka.{name} set the same timeout to different values", key=option
+                        f"options {option} and kafka.{name} set the same timeout to different values: remove one of "
+                        f"them",
+                        key=option,
                     )
                 found[name] = str(limit_ms)
         poll_ms = self._read("kafkaConsumer.pollTimeoutMs", None, "milliseconds", _positive)
@@ -193,7 +197,7 @@ def _value(name: str, text: str | None, default: T, wanted: str, read: Callable[
         return read(text.strip())
     except (KeyError, ValueError, RecursionError) as error:
         why = f" ({error})" if str(error) and not isinstance(error, KeyError) else ""
-        raise ConfigError(f"option {name} takes {wanted}, not {shown(text)}{why}", key=name) from None
+        raise ConfigError(f"invalid option {name} {shown(text)}: use {wanted}{why}", key=name) from None
 
 
 def _flag(name: str, text: str | None, default: bool) -> bool:
@@ -202,7 +206,7 @@ def _flag(name: str, text: str | None, default: bool) -> bool:
 
 def _heed(row: OptionRow) -> None:
     if row.verdict is Verdict.REFUSED:
-        raise ConfigError(f"option {row.name} is refused: {row.why}", key=row.name)
+        raise ConfigError(f"option {row.name} is not supported: {row.why}", key=row.name)
     if row.verdict is Verdict.NO_EFFECT:
         _log.warning("kctl: option %s has no effect: %s", row.name, row.why)
 
@@ -237,7 +241,9 @@ def _selection(options: _Options) -> Selection:
     given = [name for name in ("subscribe", "subscribePattern", "assign") if options.has(name)]
     if len(given) != 1:
         said = " and ".join(given) if given else "none"
-        raise ConfigError(f"exactly one of the options subscribe, subscribePattern and assign is needed, not {said}")
+        raise ConfigError(
+            f"set exactly one of the options subscribe, subscribePattern, and assign. Options found: {said}"
+        )
     text = options.text(given[0]) or ""
     if given[0] == "assign":
         named = options.json("assign", '{"topic":[0,1]}')
@@ -246,11 +252,13 @@ def _selection(options: _Options) -> Selection:
         try:
             pattern = python_pattern(text)
         except ValueError as error:
-            raise ConfigError(f"option subscribePattern {shown(text)}: {error}", key="subscribePattern") from None
+            raise ConfigError(
+                f"invalid option subscribePattern {shown(text)}: {error}", key="subscribePattern"
+            ) from None
         return Selection(pattern=pattern.pattern)
     topics = tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
     if not topics:
-        raise ConfigError(f"option subscribe has no topic: {shown(text)}", key="subscribe")
+        raise ConfigError(f"invalid option subscribe {shown(text)}: use one or more topics", key="subscribe")
     return Selection(topics=topics)
 
 
@@ -264,7 +272,7 @@ def _assigned(named: Any, text: str) -> list[TopicPartition]:
         )
     )
     if not is_right:
-        raise ConfigError(f'option assign takes JSON such as {{"topic":[0,1]}}, not {shown(text)}', key="assign")
+        raise ConfigError(f'invalid option assign {shown(text)}: use JSON such as {{"topic":[0,1]}}', key="assign")
     return sorted({TopicPartition(topic, number) for topic, numbers in named.items() for number in numbers})
 
 
@@ -278,7 +286,7 @@ def _start(options: _Options, *, is_stream: bool) -> RangeBound:
     strategy = (options.text("startingOffsetsByTimestampStrategy") or "error").lower()
     if strategy not in ("error", "latest"):
         name = "startingOffsetsByTimestampStrategy"
-        raise ConfigError(f"option {name} is error or latest, not {shown(strategy)}", key=name)
+        raise ConfigError(f"invalid option {name} {shown(strategy)}: use error or latest", key=name)
     return place._replace(latest_if_none=strategy == "latest")
 
 
@@ -297,7 +305,7 @@ def _place(
         return RangeBound(words[text.lower()], option=offsets)
     if not text.startswith("{"):
         accepted = " or ".join([*words, 'JSON such as {"topic":{"0":23}}'])
-        raise ConfigError(f"option {offsets} takes {accepted}, not {shown(text)}", key=offsets)
+        raise ConfigError(f"invalid option {offsets} {shown(text)}: use {accepted}", key=offsets)
     named = options.json(offsets, '{"topic":{"0":23}}')
     return RangeBound(None, _positions(named, offsets, options, special=tuple(words.values())), option=offsets)
 
@@ -307,9 +315,9 @@ def _positions(
 ) -> tuple[tuple[TopicPartition, int], ...]:
     def refuse() -> ConfigError:
         meanings = {LATEST: "-1 for latest", EARLIEST: "-2 for earliest"}
-        numbers = ", ".join(["numbers of 0 or more", *(meanings[position] for position in special)])
+        numbers = ", ".join(["with offsets of 0 or more", *(meanings[position] for position in special)])
         text = options.text(option) or ""
-        return ConfigError(f'option {option} takes JSON such as {{"topic":{{"0":23}}}}, {numbers}, not {shown(text)}')
+        return ConfigError(f'invalid option {option} {shown(text)}: use JSON such as {{"topic":{{"0":23}}}}, {numbers}')
 
     if not isinstance(named, dict):
         raise refuse()

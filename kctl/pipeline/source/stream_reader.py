@@ -204,7 +204,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         starts: Offsets = {}
         log_ends = self._log_ends(begin, end)
         for tp, offset in begin.offsets.items():
-            problem = f"partition {tp} was deleted; it was read up to {offset}"
+            problem = f"partition {tp} was deleted after the query read it up to offset {offset}"
             if tp in end.offsets:
                 problem = begin.point(tp).problem(*tp, end.topic_id(tp.topic), log_ends[tp])
             if problem and self._options.fail_on_data_loss:
@@ -218,7 +218,9 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
         first = nothing | self._ready_planner().ends(added, EARLIEST, skip_unknown=bool(nothing))
         gone = [tp for tp, offset in first.items() if offset > 0]
         if gone and self._options.fail_on_data_loss:
-            raise _loss(f"partition {gone[0]} was added, and its records before {first[gone[0]]} are deleted", *gone)
+            raise _loss(
+                f"partition {gone[0]} was added, but its records before offset {first[gone[0]]} are deleted", *gone
+            )
         return starts | first
 
     def _log_ends(self, begin: StreamOffsets, end: StreamOffsets) -> Offsets:
@@ -228,7 +230,7 @@ class KctlStreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[m
 
 
 def _loss(problem: str, *partitions: TopicPartition) -> InvalidOffsetError:
-    text = f"{problem}; failOnDataLoss=false continues with the records that are left"
+    text = f"{problem}. To read the remaining records, set failOnDataLoss=false"
     return InvalidOffsetError(text, partitions=partitions)
 
 

@@ -31,10 +31,10 @@ def _create(call: Call, asked: CreatableTopic, *, validate_only: bool) -> Creata
     assignment = None
     if asked.assignments:
         if (partitions, replicas) != (-1, -1):
-            return _refused(asked, ErrorCode.INVALID_REQUEST, "both counts and an assignment of replicas")
+            return _refused(asked, ErrorCode.INVALID_REQUEST, "the request has both counts and a replica assignment")
         by_index = sorted(asked.assignments, key=lambda one: one.partition_index)
         if [one.partition_index for one in by_index] != list(range(len(by_index))):
-            text = "partitions are not numbered from 0 on, each once"
+            text = "partitions must be numbered from 0 without gaps or duplicates"
             return _refused(asked, ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
         assignment = [one.broker_ids for one in by_index]
     properties = {config.name: config.value for config in asked.configs if config.value is not None}

@@ -20,7 +20,7 @@ def _answer(call: Call, request: FindCoordinatorRequest) -> FindCoordinatorRespo
 
 def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
     if key_type not in (_GROUP, _TRANSACTION):
-        text = f"key type {key_type}: groups (0) and transactions (1) have coordinators here"
+        text = f"key type {key_type}: use 0 (group) or 1 (transaction)"
         return Coordinator(
             key=key, node_id=-1, host="", port=-1, error_code=ErrorCode.INVALID_REQUEST, error_message=text
         )

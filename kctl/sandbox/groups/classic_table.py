@@ -18,10 +18,10 @@ class State(Enum):
 
 
 class Event(Enum):
-    REBALANCE = "a member came, went, or wants something else"
-    ALL_JOINED = "everybody joined again, or the time for it is over"
-    NOBODY_JOINED = "the last member is gone"
-    ASSIGNED = "the leader's assignment arrived"
+    REBALANCE = "a member joined, left, or changed its subscription"
+    ALL_JOINED = "all members have rejoined or the rebalance timeout has passed"
+    NOBODY_JOINED = "the last member has left"
+    ASSIGNED = "the group leader has sent the assignment"
 
 
 class Row(NamedTuple):

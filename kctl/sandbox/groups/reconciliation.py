@@ -20,8 +20,8 @@ class MemberState(Enum):
     """Progress of a member."""
 
     STABLE = "stable"
-    UNREVOKED = "is to give partitions up"
-    UNRELEASED = "waits for partitions of others"
+    UNREVOKED = "must release partitions"
+    UNRELEASED = "waits for partitions of other members"
 
 
 class StepOutcome(NamedTuple):

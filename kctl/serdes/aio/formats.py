@@ -55,7 +55,7 @@ def check_serde(serde: Serde[T] | AsyncSerde[T]) -> None:
     while isinstance(below, Mapped):
         below = below._serde
     if isinstance(below, RegistrySerde):
-        raise TypeError("a format of Registry blocks the event loop: use AsyncRegistry, and AsyncMapped over it")
+        raise TypeError("formats of Registry block the event loop: use AsyncRegistry with AsyncMapped")
 
 
 async def settled(found: T | Awaitable[T]) -> T:

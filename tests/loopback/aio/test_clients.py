@@ -222,7 +222,7 @@ def test_first_poll_in_a_thread_of_asyncio_warns_that_a_cancelled_one_loses_reco
 
     caplog.set_level("WARNING")
     asyncio.run(main())
-    assert caplog.messages == ["poll() in a thread of asyncio loses its records if it is cancelled; use AsyncConsumer"]
+    assert caplog.messages == ["poll() in an asyncio thread loses records if it is canceled: use AsyncConsumer"]
 
 
 def test_future_of_a_synchronous_producer_is_awaited_and_outlives_a_cancelled_wait(kafka: KafkaSandbox) -> None:

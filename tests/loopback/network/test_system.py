@@ -49,7 +49,7 @@ def test_work_in_a_helper_thread_ends_without_addresses_and_without_error() -> N
 
 
 def test_name_without_an_address_reports_the_reason() -> None:
-    assert resolve(ThreadResolver(lambda _host, _port: []), "a.b").error == "the name has no address"
+    assert resolve(ThreadResolver(lambda _host, _port: []), "a.b").error == "the host name has no address"
 
 
 def test_a_bug_in_work_of_a_helper_thread_is_logged_and_the_thread_serves_what_follows(
@@ -64,7 +64,7 @@ def test_a_bug_in_work_of_a_helper_thread_is_logged_and_the_thread_serves_what_f
     resolver.run(lambda: None, ended[1].set)
     assert ended[1].wait(PATIENCE_S)
     assert (failed.done, failed.error) == (True, "AssertionError('a bug')")
-    assert "work in a helper thread failed" in caplog.text
+    assert "a task in a helper thread failed" in caplog.text
 
 
 def test_a_hanging_resolver_holds_up_only_its_own_threads() -> None:

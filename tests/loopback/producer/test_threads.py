@@ -235,7 +235,7 @@ def test_close_of_a_producer_ends_if_its_thread_makes_no_progress(
     with monkeypatch.context() as patched:
         patched.setattr(producer, "_driver", SlowJoin(producer._driver, turns=10**9))
         patched.setattr("kctl.client.producer.producer.STARVED_MS", 0)
-        with pytest.raises(CloseTimeout, match="the network thread makes no progress"):
+        with pytest.raises(CloseTimeout, match="waiting for the network thread, which makes no progress"):
             producer.close(0)
     assert producer.close(PATIENCE_S).delivered == 1
 

@@ -182,7 +182,7 @@ def test_wrong_arguments_name_the_right_ones(kafka: KafkaSandbox) -> None:
         (lambda: kafka.move_leader("orders", 0, 4), "no broker 4: the ids are 1 to 3"),
         (lambda: kafka.start_fault(Fault.FREEZE, 0), "no broker 0"),
         (lambda: kafka.fail("Produce", "BROKEN"), "invalid error 'BROKEN'"),
-        (lambda: kafka.fail("Products", "NOT_COORDINATOR"), "'Products' cannot be made to fail"),
+        (lambda: kafka.fail("Products", "NOT_COORDINATOR"), "cannot fail requests of 'Products'"),
         (lambda: kafka.expire_session("billing"), "no member  in group 'billing': it has none"),
     ):
         with pytest.raises(ValueError, match=text):

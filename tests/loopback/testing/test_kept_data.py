@@ -76,7 +76,7 @@ def test_damaged_file_is_refused_with_its_path(tmp_path: Path, damage: str) -> N
         "no topics": whole.replace(b'"topics"', b'"topicz"'),
     }
     path.write_bytes(changed[damage])
-    with pytest.raises(DataRefused, match=f"{path}: not the data of a sandbox"):
+    with pytest.raises(DataRefused, match=f"cannot load {path}: invalid sandbox data"):
         KafkaSandbox(data=tmp_path)
 
 

@@ -23,7 +23,7 @@ def test_invalid_port_is_named_and_leaves_no_socket_open(port: int) -> None:
 
 
 def test_topics_that_are_a_list_are_rejected() -> None:
-    with pytest.raises(TypeError, match="topics must be a mapping of names to numbers of partitions, not list"):
+    with pytest.raises(TypeError, match="topics must be a mapping of topic names to partition counts, not list"):
         KafkaSandbox(topics=["orders"])  # type: ignore[arg-type]
 
 

@@ -124,7 +124,7 @@ def test_every_call_ends_at_its_deadline_and_says_where_the_time_went(fault: Fau
 def test_a_timeout_names_its_cause() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
         cluster.break_all(Fault.BLACKHOLE)
-        with pytest.raises(ApiTimeout, match="listing topics: waiting for a usable broker") as caught:
+        with pytest.raises(ApiTimeout, match="listing topics: waiting for an available broker") as caught:
             admin.list_topics(timeout=15)
         assert isinstance(caught.value.cause, ConnectTimeout)
 

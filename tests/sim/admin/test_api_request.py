@@ -200,9 +200,9 @@ def test_a_silent_broker_ends_the_call_at_its_deadline(broker: int | None) -> No
 
 def test_unknown_api_or_field_is_refused_before_anything_is_sent() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
-        with pytest.raises(ValueError, match="no client API of that name"):
+        with pytest.raises(ValueError, match="no client API with this name"):
             admin.request_api("NoSuchApi", {})
-        with pytest.raises(ValueError, match="there is no version 99, only 0 to 5"):
+        with pytest.raises(ValueError, match="invalid version 99: use 0 to 5"):
             admin.request_api("ListGroups", {}, version=99)
         with pytest.raises(JsonFormError, match="nam: unknown field"):
             admin.request_api("Metadata", {"nam": 1})

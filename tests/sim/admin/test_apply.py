@@ -148,7 +148,7 @@ def test_broker_that_does_not_hear_of_a_topic_is_named_at_the_timeout(
         before_ms = cluster.clock.now_ms()
         ended = apply()
         assert (ended.code, results(ended)) == (0, ["done"]), ended
-        assert "kctl apply: note: broker 2 did not report the changes within 2s (--api-timeout)\n" in ended.stderr
+        assert "kctl apply: note: broker 2 did not confirm the changes within 2s (--api-timeout)\n" in ended.stderr
         assert 2_000 <= cluster.clock.now_ms() - before_ms < 2_100
 
     with_apply(monkeypatch, tmp_path, use, text="topics: [{name: new}]")

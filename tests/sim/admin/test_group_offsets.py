@@ -75,7 +75,7 @@ def test_offsets_of_an_unknown_group_are_not_deleted() -> None:
 
 def test_an_offset_is_not_negative() -> None:
     def use(cluster: SimCluster, admin: Admin) -> None:
-        with pytest.raises(ValueError, match=r"t-0: an offset is an integer from 0 to .*, not -1"):
+        with pytest.raises(ValueError, match=r"the offset for t-0 must be from 0 to .*, not -1"):
             admin.alter_group_offsets("g", {T0: -1})
 
     run_with_admin(use)

@@ -86,7 +86,7 @@ def test_producer_that_no_coordinator_knows_is_hanging() -> None:
         wait(cluster, HIDDEN_MS)
         [found] = admin.open_transactions([T0]).transactions
         assert (found.verdict, found.transactional_id) == (Verdict.HANGING, None)
-        assert found.reason == "no coordinator knows its producer"
+        assert found.reason == "no coordinator knows the producer of the transaction"
 
     run_with_admin(use, topics={"t": 3})
 
@@ -119,7 +119,7 @@ def test_running_transaction_whose_id_may_not_be_described_is_undecided() -> Non
         found = admin.open_transactions([T0])
         assert [(each.verdict, each.transactional_id) for each in found.transactions] == [(Verdict.UNDECIDED, None)]
         assert (found.failed, found.missing) == ({}, {})
-        assert "or you lack Describe on its transactional.id" in found.transactions[0].reason
+        assert "or you need Describe on its transactional.id" in found.transactions[0].reason
         producer.close(0)
 
     run_with_admin(use, topics={"t": 3}, settings=ClusterSettings(authorizer=True))

@@ -62,7 +62,7 @@ def test_broker_that_does_not_hear_of_a_change_is_named_at_the_api_timeout(
         cluster.sandbox.hold_metadata(2)
         before_ms = cluster.clock.now_ms()
         ended = topics(*change)
-        note = "kctl topics: note: broker 2 did not report the changes within 2s (--api-timeout)\n"
+        note = "kctl topics: note: broker 2 did not confirm the changes within 2s (--api-timeout)\n"
         assert (ended.code, ended.stderr) == (0, note), ended
         assert 2_000 <= cluster.clock.now_ms() - before_ms < 2_200
         assert topics(*change, "-q").stderr.count("note:") == 0
@@ -168,7 +168,7 @@ def test_change_of_configs_rules_and_users_is_waited_for_at_every_broker(
             ended = run(command)
         took_ms = cluster.clock.now_ms() - before_ms
         assert ended.code == 0, ended
-        assert ("note: broker 3 did not report the changes within 2s (--api-timeout)" in ended.stderr) is not late, (
+        assert ("note: broker 3 did not confirm the changes within 2s (--api-timeout)" in ended.stderr) is not late, (
             ended
         )
         assert (900 if late else 2_000) <= took_ms < (1_100 if late else 2_200)

@@ -66,7 +66,9 @@ def test_largest_timestamp_is_refused_where_a_broker_would_take_it_for_a_time() 
             for handler in HANDLERS.values()
         )
         try:
-            refusal = pytest.raises(UnsupportedVersionError, match=r"ListOffsets version 7 \(Kafka 3.0\), which broker")
+            refusal = pytest.raises(
+                UnsupportedVersionError, match=r"does not support ListOffsets version 7 \(Kafka 3.0\)"
+            )
             with Admin({"bootstrap.servers": cluster.bootstrap}, cluster.runtime) as old, refusal:
                 old.list_offsets({PARTITIONS[0]: MAX_TIMESTAMP}).raise_first()
         finally:

@@ -39,7 +39,7 @@ def test_controller_that_is_not_one_of_the_brokers_is_what_the_timeout_names() -
             response.controller_id = 99
 
     def use(_cluster: SimCluster, admin: Admin) -> None:
-        with pytest.raises(ApiTimeout, match=r"controller 99, which is not one of the brokers \(1, 2, 3\)"):
+        with pytest.raises(ApiTimeout, match=r"controller 99, which is not in the list of brokers \(1, 2, 3\)"):
             admin.create_topics([NewTopic("new", 1)], timeout=4)
 
     replies.on_request(misname)
@@ -56,7 +56,7 @@ def test_controller_that_stays_no_broker_fails_the_call_long_before_its_deadline
 
     def use(cluster: SimCluster, admin: Admin) -> None:
         started_ms = cluster.clock.now_ms()
-        with pytest.raises(RemoteProtocolError, match="controller 99, which is not one of the brokers"):
+        with pytest.raises(RemoteProtocolError, match="controller 99, which is not in the list of brokers"):
             admin.create_topics([NewTopic("new", 1)], timeout=60)
         assert UNKNOWN_CONTROLLER_MS <= cluster.clock.now_ms() - started_ms <= UNKNOWN_CONTROLLER_MS + 1500
 

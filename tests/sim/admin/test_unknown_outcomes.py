@@ -19,7 +19,7 @@ from tests.sim.admin.test_commands import TIMEOUT_MS, Run, with_commands
 from tests.sim.kit import SimCluster, run_with_admin
 from tests.support.in_process import run_in_process
 
-FORWARDED = "KRaft brokers forward CreateTopics to the controller; check the controllers with: kctl why cluster"
+FORWARDED = "KRaft brokers forward CreateTopics to the controller. Check the controllers with: kctl why cluster"
 
 COMMANDS = {
     "topics create new": "kctl topics describe new",
@@ -57,9 +57,9 @@ def test_change_without_a_response_is_unknown(command: str, monkeypatch: pytest.
             ended = run(f"{command} --output json")
         assert ended.code != 0
         assert {row["result"] for row in json.loads(ended.stdout)["rows"]} - {"nothing to delete"} == {"unknown"}
-        assert "; the change may have been made" in ended.stderr
+        assert ". The change may have been made" in ended.stderr
         error = json.loads(ended.stderr.splitlines()[-1])
-        assert error["hint"] == f"check with: {COMMANDS[command]}"
+        assert error["hint"] == f"check the result with: {COMMANDS[command]}"
         cluster.sandbox.heal()
         check, name = COMMANDS[command], command.split()[1]
         if name != "delete":
@@ -96,7 +96,7 @@ def test_change_that_brokers_may_complete_later_is_unknown(command: str, monkeyp
             producer.abort_transaction(timeout=10)
         assert ended.code != 0
         assert {row["result"] for row in json.loads(ended.stdout)["rows"]} == {"unknown"}
-        assert "; the change may have been made" in ended.stderr
+        assert ". The change may have been made" in ended.stderr
 
     with_commands(use, monkeypatch)
 

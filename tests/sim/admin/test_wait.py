@@ -69,9 +69,9 @@ def test_request_that_the_deadline_cuts_short_is_not_the_cause(monkeypatch: pyte
         ("topic new", "topic new: UNKNOWN_TOPIC_OR_PARTITION"),
         ("topic t --partitions 9", "topic t has 4 of 9 partitions"),
         ("topic t --deleted", "topic t still exists"),
-        ("brokers 5", "3 of 5 are up: 1, 2, 3"),
-        ("group g", "it is Empty, not Stable"),
-        ("group g --lag 2", "t-0: 5 behind"),
+        ("brokers 5", "3 of 5 brokers are up: 1, 2, 3"),
+        ("group g", "the group is Empty, not Stable"),
+        ("group g --lag 2", "t-0: 5 records behind"),
         ("group nobody", "the group does not exist"),
     ],
 )

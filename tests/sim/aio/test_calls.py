@@ -114,7 +114,7 @@ def test_second_task_that_waits_is_refused_and_calls_that_do_not_wait_are_not() 
             cluster.write(0, 3)
             polling = asyncio.create_task(consumer.poll(100))
             await asyncio.sleep(1)
-            with pytest.raises(ConcurrentModificationError, match="another task waits in a call of this consumer"):
+            with pytest.raises(ConcurrentModificationError, match="another task is using this consumer"):
                 await consumer.committed([T0])
             assert (consumer.assignment, consumer.paused) == ([T0], [T0])
             consumer.commit_async({T0: 0})

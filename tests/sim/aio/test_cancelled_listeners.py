@@ -157,7 +157,7 @@ def test_calls_after_a_cancelled_poll_wait_for_the_listener() -> None:
 
 def test_calls_after_a_cancelled_poll_end_at_their_timeouts_while_the_listener_runs() -> None:
     async def body(cluster: AioCluster) -> None:
-        reason = "waiting for the rebalance listener, which a canceled poll left running"
+        reason = "waiting for the rebalance listener of a canceled poll"
         consumer = cluster.async_consumer(default_api_timeout_ms=4000)
         listener = Silent(consumer, 1000)
         consumer.subscribe(["t"], listener)

@@ -45,6 +45,8 @@ LOOPED = 0.15
 INTERRUPTED = 0.05
 """The part of polls that Ctrl-C may end, and at which boundary at most."""
 MOST_BOUNDARIES = 150
+RESUBSCRIBED = 0.05
+"""The part of steps in which clients that resubscribe do so."""
 JOINS_WITHIN_MS = 100
 """Time of a poll after which its member must be joining the group."""
 MAY_BE_CANCELLED = (
@@ -146,6 +148,7 @@ class Life:
         self.rng = world.hub.rng(f"app.{self.proc}")
         self.manners = world.hub.rng(f"manners.{self.proc}")
         """Style of reading: polls, loops that end early, or interrupts."""
+        self._changes_of_mind = world.hub.rng(f"resubscriptions.{self.proc}")
         # A group does not notice that a static member comes back with other topics (KIP-345): these want the same.
         wants_all = self.rng.random() < 0.7 or world.phase is not Phase.CHAOS or plan.is_static
         self.topics: tuple[str, ...] = EVERYTHING if wants_all else ("t",)
@@ -303,6 +306,9 @@ class Life:
 
     def step(self) -> None:
         """Do one thing, mostly poll."""
+        if self.plan.resubscribes and self._changes_of_mind.random() < RESUBSCRIBED:
+            self._resubscribe()
+            return
         if self.rng.random() < 0.6:
             timeout_ms = self.rng.choice(TIMEOUTS_MS)
             if self.manners.random() < LOOPED:
@@ -450,6 +456,15 @@ class Life:
         self.next.clear()
         self.world.sleep_ms(self.rng.randint(1, 2000))
         self.subscribe()
+
+    def _resubscribe(self) -> None:
+        """Unsubscribe, subscribe, and poll immediately, so that the poll begins before earlier commits end."""
+        if self._changes_of_mind.random() < 0.5:
+            self._commit_async()
+        self.call("unsubscribe", self.consumer.unsubscribe)
+        self.next.clear()
+        self.subscribe()
+        self.poll(self._changes_of_mind.choice(TIMEOUTS_MS))
 
     def _assign_otherwise(self) -> None:
         self.topics = self.rng.choice((EVERYTHING, ("t",)))

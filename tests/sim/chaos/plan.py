@@ -133,6 +133,7 @@ class ClientPlan(NamedTuple):
         properties: Kafka properties of its consumers.
         is_restless: whether its consumers live for seconds, and some end by a crash.
         pattern: whether it subscribes to a pattern.
+        resubscribes: whether it often unsubscribes, subscribes again, and polls, with commits in flight.
     """
 
     name: str
@@ -140,6 +141,7 @@ class ClientPlan(NamedTuple):
     properties: dict[str, str | int]
     is_restless: bool = False
     pattern: bool = False
+    resubscribes: bool = False
 
     @property
     def is_member(self) -> bool:
@@ -233,7 +235,7 @@ def draw(seed: int) -> Plan:
     plan = Plan(seed, kind, chaos_ms, clients, tuple(faults))
     if plan.may_miss_partitions:
         faults = [fault for fault in faults if fault.kind != Kind.PARTITIONS.value]
-    return _with_old_metadata(plan._replace(faults=tuple(faults)))
+    return _with_resubscriptions(_with_old_metadata(plan._replace(faults=tuple(faults))))
 
 
 def _with_old_metadata(plan: Plan) -> Plan:
@@ -242,6 +244,13 @@ def _with_old_metadata(plan: Plan) -> Plan:
         return plan
     aged: dict[str, str | int] = {"metadata.max.age.ms": OLD_METADATA_MS}
     clients = (one._replace(properties=one.properties | aged) if one.pattern else one for one in plan.clients)
+    return plan._replace(clients=tuple(clients))
+
+
+def _with_resubscriptions(plan: Plan) -> Plan:
+    """Let some members resubscribe. Drawn from its own stream, which leaves the other draws of a seed unchanged."""
+    rng = Random(f"resubscriptions {plan.seed}")
+    clients = (one._replace(resubscribes=one.is_member and rng.random() < 0.3) for one in plan.clients)
     return plan._replace(clients=tuple(clients))
 
 

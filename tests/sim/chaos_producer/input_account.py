@@ -28,8 +28,8 @@ BUFFER_BYTES = 20_000
 LINES = (1, 40, 300, 900)
 """Up to several buffers; the first fill none."""
 FAULTS = ("freeze", "refuse", "error")
-_NOT_SENT = re.compile(r"line (\d+) (?:\(byte \d+\) )?was NOT sent, and nothing after it was sent")
-_NOT_READ = re.compile(r"nothing after .*line (\d+) (?:\(byte \d+\) )?was (?:read|sent or kept)")
+_NOT_SENT = re.compile(r"line (\d+) (?:\(byte \d+\) )?and later records were NOT sent")
+_NOT_READ = re.compile(r"no input after .*line (\d+) (?:\(byte \d+\) )?was (?:read|sent or saved)")
 _DELIVERED = re.compile(r"(?m)^kctl produce: (\d+) records? delivered")
 _FAILED = re.compile(r"(?m)^kctl produce: (\d+) records? NOT delivered")
 

@@ -115,10 +115,40 @@ class ProducerClient(NamedTuple):
         return self.properties.get("enable.idempotence", "true") == "true"
 
 
+class AbortPlan(NamedTuple):
+    """Abort of a transaction with batches of one partition in flight, after the run.
+
+    Attributes:
+        delivery_ms: delivery.timeout.ms and request.timeout.ms.
+        backoff_ms: retry.backoff.ms.
+        batches: number of batches before the abort.
+        gap_ms: time between them.
+        rejections: number of Produce requests that the leader rejects.
+        delay_ms: delay of the leader.
+        freezes: whether the leader freezes when the first batch is delivered.
+        abort_after_ms: time from the last batch to the abort.
+        heal_after_ms: time from the start of the abort to the end of the faults.
+        is_other_first: whether the next transaction begins with another partition.
+    """
+
+    delivery_ms: int
+    backoff_ms: int
+    batches: int
+    gap_ms: int
+    rejections: int = 0
+    delay_ms: int = 0
+    freezes: bool = False
+    abort_after_ms: int = 0
+    heal_after_ms: int = 0
+    is_other_first: bool = False
+
+
 class ProducerPlan(NamedTuple):
     """Everything a run is made of.
 
-    Attributes: is_aio: whether the producers are for asyncio, on event loops.
+    Attributes:
+        is_aio: whether the producers are for asyncio, on event loops.
+        aborts: aborts after the chaos, each by a producer of its own.
     """
 
     seed: int
@@ -128,6 +158,7 @@ class ProducerPlan(NamedTuple):
     clients: tuple[ProducerClient, ...]
     faults: tuple[Fault, ...]
     is_aio: bool = False
+    aborts: tuple[AbortPlan, ...] = ()
 
     @property
     def transactional_ids(self) -> list[str]:
@@ -154,7 +185,8 @@ def to_json(plan: ProducerPlan) -> str:
     clients = ",\n  ".join(json.dumps(one._asdict()) for one in plan.clients)
     faults = ",\n  ".join(json.dumps(one._asdict()) for one in plan.faults)
     cluster = json.dumps(plan.cluster._asdict())
-    text = json.dumps(head)[:-1] + f',\n "cluster": {cluster},\n'
+    aborts = json.dumps([one._asdict() for one in plan.aborts])
+    text = json.dumps(head)[:-1] + f',\n "cluster": {cluster},\n "aborts": {aborts},\n'
     return text + f' "clients": [\n  {clients}],\n "faults": [\n  {faults}]}}\n'
 
 
@@ -164,7 +196,8 @@ def from_json(text: str) -> ProducerPlan:
     clients = tuple(ProducerClient(**one) for one in read["clients"])
     faults = tuple(Fault(**one) for one in read["faults"])
     cluster, is_aio = ClusterPlan(**read["cluster"]), read.get("is_aio", False)
-    return ProducerPlan(read["seed"], read["kind"], read["chaos_ms"], cluster, clients, faults, is_aio)
+    aborts = tuple(AbortPlan(**one) for one in read.get("aborts", ()))
+    return ProducerPlan(read["seed"], read["kind"], read["chaos_ms"], cluster, clients, faults, is_aio, aborts)
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
@@ -178,7 +211,39 @@ def draw(seed: int) -> ProducerPlan:
     cluster = _cluster(rng)
     clients = _clients(rng, is_calm=kind == "calm")
     faults = _faults(rng, kinds, chaos_ms, clients)
-    return ProducerPlan(seed, kind, chaos_ms, cluster, clients, tuple(faults))
+    return ProducerPlan(seed, kind, chaos_ms, cluster, clients, tuple(faults), aborts=_aborts(seed))
+
+
+def _aborts(seed: int) -> tuple[AbortPlan, ...]:
+    """Draw two aborts from their own stream: with batches that expire in flight, and with rejected batches.
+
+    A batch expires in its first attempt if an earlier batch, which was rejected before, is retried until then.
+    """
+    rng = Random(f"aborts {seed}")
+    delivery_ms = rng.choice([1000, 1500, 2000])
+    expiring = AbortPlan(
+        delivery_ms=delivery_ms,
+        backoff_ms=500,
+        batches=rng.choice([2, 2, 3]),
+        gap_ms=rng.choice([1, 10, 100, 100]),
+        rejections=1,
+        freezes=True,
+        abort_after_ms=delivery_ms + rng.choice([-50, 1, 50, 200]),
+        heal_after_ms=rng.choice([1, 10, 100]),
+        is_other_first=rng.random() < 0.25,
+    )
+    rejected = AbortPlan(
+        delivery_ms=rng.choice([2000, 5000]),
+        backoff_ms=rng.choice([100, 500]),
+        batches=rng.choice([2, 2, 3, 5]),
+        gap_ms=rng.choice([1, 3, 10]),
+        rejections=rng.choice([1, 2, 3, 5]),
+        delay_ms=rng.choice([0, 10, 50, 50]),
+        abort_after_ms=rng.choice([0, 1, 5, 20]),
+        heal_after_ms=rng.choice([100, 200]),
+        is_other_first=rng.random() < 0.75,
+    )
+    return expiring, rejected
 
 
 def _kinds(rng: Random) -> tuple[str, dict[str, int]]:

@@ -1,4 +1,4 @@
-"""Rules T1 to T9: transactions are visible entirely or not at all, and only after their commit.
+"""Rules T1 to T10: transactions are visible entirely or not at all, and only after their commit.
 
 | id | rule |
 |---|---|
@@ -9,6 +9,7 @@
 | T5 fenced | nothing that was committed after another producer got the id becomes visible |
 | T7 illegal | after an abortable error only an abort succeeds, after a fatal one only a close |
 | T9 close-lies | the report of close about the transaction is correct |
+| T10 after-abort | a transaction after an abort commits within delivery.timeout.ms while all brokers are healthy |
 """
 
 from collections.abc import Iterator
@@ -38,6 +39,9 @@ class TransactionRules:
         elif entry.proc == "fresh" and entry.what == "committed":
             transactional_id, offset = entry.value
             self._offsets[transactional_id] = offset
+        elif entry.what == "after-abort":
+            if entry.value["error"] or entry.value["took_ms"] >= entry.value["delivery_ms"]:
+                yield broken("T10 after-abort", entry, str(entry.value))
         elif entry.kind == "invoke":
             self._invoked[entry.proc] = entry.number
         elif entry.kind == "ok" and entry.what in ("begin", "commit", "send", "columns"):

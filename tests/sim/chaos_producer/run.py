@@ -4,6 +4,7 @@ from tests.sim.chaos import frame
 from tests.sim.chaos.frame import Outcome
 from tests.sim.chaos.history import CLUSTER
 from tests.sim.chaos.on_event_loop import application
+from tests.sim.chaos_producer.aborted_batches import abort_with_batches_in_flight
 from tests.sim.chaos_producer.actors import Actor
 from tests.sim.chaos_producer.checker import check
 from tests.sim.chaos_producer.faults import ProducerTrouble
@@ -75,3 +76,4 @@ def _look_at_all(world: ProducerCluster) -> None:
     saturate(world)
     narrow(world)
     account(world)
+    abort_with_batches_in_flight(world)

@@ -132,8 +132,9 @@ def test_reader_of_a_recreated_topic_continues_with_the_new_one(
     ended = play(cluster, f"t -o {start} -n {count}{group} -X metadata.max.age.ms=1000", operator)
     assert ended.code == ExitCode.OK, ended
     assert ended.stdout.split()[-30:] == [b"new%d" % number for number in range(30)]
-    assert "offset 20 of t-0 no longer exists: continuing at 0, the log was truncated or the topic was recreated" in (
-        ended.stderr
+    assert (
+        "offset 20 of t-0 no longer exists: continuing at offset 0, the log was truncated or the topic was recreated"
+        in (ended.stderr)
     )
 
 
@@ -171,7 +172,7 @@ def test_records_that_retention_deleted_are_counted_and_the_rest_is_read(
     ended = play(cluster, f"t -o {start} -n {15 if start == 'end' else 35}{group}", operator)
     assert ended.code == ExitCode.OK, ended
     assert ended.stdout.split()[-15:] == [b"%d" % number for number in range(40, 55)]
-    assert "offset 20 of t-0 no longer exists: continuing at 40, 20 offsets were lost" in ended.stderr
+    assert "offset 20 of t-0 no longer exists: continuing at offset 40, 20 offsets were lost" in ended.stderr
     assert committed(cluster).get(0, 55) == 55
 
 
@@ -202,7 +203,7 @@ def test_group_commits_where_a_reset_policy_led(cluster: SimCluster) -> None:
     cluster.sandbox.delete_records("t", 0, 10)
     cluster.hub.sleep_ms(10)
     ended = play(cluster, "t -g g --idle-timeout 3s -X auto.offset.reset=latest")
-    assert "offset 5 of t-0 no longer exists: continuing at 20" in ended.stderr
+    assert "offset 5 of t-0 no longer exists: continuing at offset 20" in ended.stderr
     assert committed(cluster) == {0: 20, 1: 0, 2: 0}
 
 

@@ -204,7 +204,7 @@ def test_a_topic_that_comes_later_is_waited_for(cluster: SimCluster) -> None:
             cluster.write(0, 3, topic="late")
             assert len(drain(consumer, 3)) == 3
             assert consumer.poll(timeout=1) == []
-            assert str(consumer.waiting_for()[late]) == "at the end, offset 3"
+            assert str(consumer.waiting_for()[late]) == "reached the end of the partition, offset 3"
             assert ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.name not in str(consumer.waiting_for())
 
     cluster.run(body)

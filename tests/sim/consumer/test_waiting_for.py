@@ -31,7 +31,11 @@ def test_from_the_assignment_to_the_end_and_a_pause(cluster: GroupCluster) -> No
             assert len(consumer.poll(5)) == 3
             consumer.poll(1)
             first = consumer.waiting_for()[T0]
-            assert (first.kind, str(first), first.cause) == (WaitKind.AT_END, "at the end, offset 3", None)
+            assert (first.kind, str(first), first.cause) == (
+                WaitKind.AT_END,
+                "reached the end of the partition, offset 3",
+                None,
+            )
             assert first.started_at_ms is not None
             assert first.started_at_ms <= cluster.hub.now_ms
             consumer.poll(4)

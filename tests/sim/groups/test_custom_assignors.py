@@ -147,7 +147,8 @@ def test_user_data_that_cannot_be_sent_is_the_error_of_poll(assignor: Even, reas
         consumer = member(cluster, assignor)
         for _ in range(2):
             with pytest.raises(
-                IllegalStateError, match=f"assignor {assignor.name} cannot describe this member: {reason}"
+                IllegalStateError,
+                match=f"assignor {assignor.name} cannot return the user data of the subscription: {reason}",
             ):
                 poll_often(consumer)
         assert consumer.close(5).committed
@@ -190,7 +191,7 @@ def test_function_may_not_have_the_name_of_an_assignor_of_kafka() -> None:
         return {}
 
     def app(cluster: SimCluster) -> None:
-        with pytest.raises(ConfigError, match="range is the name of an assignor of Kafka"):
+        with pytest.raises(ConfigError, match="Kafka already has an assignor named range"):
             cluster.consumer(group_id="g", partition_assignment_strategy=range)
 
     run(app)

@@ -115,7 +115,7 @@ def test_a_member_that_is_still_joining_closes_at_once(cluster: GroupCluster) ->
         assert joining.poll(timeout=0.5) == []
         waiting = joining.waiting_for_group()
         assert waiting is not None
-        assert str(waiting) == "joining group g: the coordinator collects the members"
+        assert str(waiting) == "joining group g: waiting for the other members to join"
         assert waiting.kind is WaitKind.JOINING
         assert cluster.elapsed_ms(joining.close) < 50, "the goodbye does not queue up behind the JoinGroup"
         holder.close()

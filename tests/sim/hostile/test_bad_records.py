@@ -46,7 +46,7 @@ def test_bad_record_ends_the_command_unless_it_is_skipped(records: Callable[[int
     assert [json.loads(line)["value"] for line in ended.stdout.splitlines()] == ["a", "c"]
     assert ended.stderr.count("note: skipped t-0, ") == 1
     assert ". Continuing at offset 2" in ended.stderr
-    assert "note: 1 bad record or batch skipped (--on-bad-record). The first: t-0, " in ended.stderr
+    assert "note: 1 bad record or batch skipped (--on-bad-record). First error: t-0, " in ended.stderr
 
 
 def test_damaged_batch_among_the_newest_records_is_skipped_on_request() -> None:
@@ -65,7 +65,7 @@ def test_number_of_skipped_records_is_reported_if_there_are_many() -> None:
     first = next(line for line in ended.stderr.splitlines() if "note: skipped t-0, " in line)
     cause = first.partition("skipped ")[2].partition(". Continuing")[0]
     assert ended.stderr.splitlines()[-1].endswith(
-        f"note: {MANY} bad records and batches skipped (--on-bad-record). The first: {cause}"
+        f"note: {MANY} bad records and batches skipped (--on-bad-record). First error: {cause}"
     )
 
 

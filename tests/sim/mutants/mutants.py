@@ -42,7 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a silent connection that is replaced stays open",
         "kctl/client/network/dialer.py",
-        'self._channels.close(replaced, "silent, and dialled again")',
+        'self._channels.close(replaced, "the server did not respond, so the client opened another connection")',
         "pass",
     ),
     Mutant(
@@ -205,6 +205,13 @@ MUTANTS: tuple[Mutant, ...] = (
         f"{_CONSUMER}/network_loop.py",
         "            if self._mailbox.awake():  # this poll may have read the wake-up for new events\n"
         "                self._take()\n",
+        "",
+    ),
+    Mutant(
+        "a poll that began before its subscription does not join",
+        f"{_GROUP}/coordinator_client.py",
+        "        if self._is_polled:  # the poll began while the subscription waited for commits\n"
+        "            self.membership.poll_began()\n",
         "",
     ),
     Mutant(

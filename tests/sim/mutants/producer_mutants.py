@@ -203,10 +203,22 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
         "if False:",
     ),
     Mutant(
+        "an abort of version 2 keeps the place of batches whose records have expired",
+        _TRANSACTION_WORK,
+        "if not (self._records.outstanding or self._records.has_in_flight):",
+        "if not self._records.outstanding:",
+    ),
+    Mutant(
+        "an abort of version 1 leaves a gap in sequence numbers",
+        _TRANSACTION_WORK,
+        "            elif self._records.fail_waiting(error):\n                self.identity.need_epoch_after_end()",
+        "            else:\n                self._records.fail_waiting(error)",
+    ),
+    Mutant(
         "a clock before 1970 is noticed by nobody",
         f"{_PRODUCER}/record.py",
-        '    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(f"the clock',
-        '    if False:\n        raise ValueError(f"the clock',
+        '    if not 0 <= timestamp_ms <= LAST_TIMESTAMP_MS:\n        raise ValueError(\n            f"the clock',
+        '    if False:\n        raise ValueError(\n            f"the clock',
     ),
     Mutant(
         "produce does not say which line was not sent",
@@ -217,8 +229,8 @@ PRODUCER_MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "produce does not say how far it has read",
         "kctl/cli/produce/run.py",
-        "        if self._read_to:\n",
-        "        if False:\n",
+        "if (last := self._last_read) is not None:",
+        "if (last := self._last_read) is None and last:",
     ),
     Mutant(
         "produce reads on when records fail",

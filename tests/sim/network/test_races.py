@@ -36,7 +36,9 @@ def test_losers_are_closed_and_not_blamed() -> None:
         for node in cluster.nodes[:2]:
             node.faults.start(Fault.BLACKHOLE)
         assert cluster.connect_any()
-        losers = [event for event in cluster.seen(Closed) if event.reason == "lost the race"]
+        losers = [
+            event for event in cluster.seen(Closed) if event.reason == "another connection attempt succeeded first"
+        ]
         assert {loser.target.node_id for loser in losers} == {
             event.target.node_id for event in cluster.seen(Started)
         } - {-3}

@@ -232,7 +232,11 @@ def test_row_that_is_refused_after_others_were_delivered_is_told_from_one_that_f
         yield pa.record_batch({"value": pa.array([b"x"]), "partition": pa.array([7], pa.int32())})
 
     def body() -> None:
-        with pytest.raises(PartialWriteError, match=r"^1 row delivered, the next one refused \[cannot find t-7: "):
+        with pytest.raises(
+            PartialWriteError,
+            match=r"^1 row delivered, but the next row was rejected \[cannot find "
+            "t-7: ",
+        ):
             write_batches(properties(cluster), batches(), topic="t", runtime=runtime(cluster))
 
     run(cluster, body)

@@ -124,7 +124,7 @@ def test_a_range_that_is_lost_waits_for_its_turn(cluster: SimCluster) -> None:
         got, error = until_error(found)
         assert got == {each: list(range(10)) for each in whole(10)[:30]}
         assert isinstance(error, InvalidOffsetError)
-        assert str(error).startswith("t-30: offset 0 of")
+        assert str(error).startswith("cannot read offset 0 of t-30")
         kept = read(cluster, whole(10), fails=False, pool=pool)
         assert kept == {each: [] if each.partition == 30 else list(range(10)) for each in whole(10)}
         pool.close()

@@ -236,7 +236,7 @@ def test_result_and_flush_end_at_their_timeouts_and_the_rows_go_on(column: Colum
         cluster.break_all(Fault.FREEZE)
         columns = producer.send_columns("t", column(0, 40))
         before_ms = cluster.clock.now_ms()
-        with pytest.raises(ResultTimeout, match="40 records to t are being delivered"):
+        with pytest.raises(ResultTimeout, match="waiting for the delivery of 40 records to t"):
             columns.result(0.2)
         with pytest.raises(FlushTimeout) as caught:
             producer.flush(0.3)
@@ -377,4 +377,4 @@ def test_a_callback_that_raises_or_exits_is_logged_and_the_rest_goes_on(
             assert producer.send_columns("t", numbers(10, 20)).result() == 10
 
     run(app)
-    assert "the callback of SettledRows(t-0, 10 records) raised; the producer continues" in caplog.text
+    assert "the callback of SettledRows(t-0, 10 records) raised an exception. The producer continues" in caplog.text

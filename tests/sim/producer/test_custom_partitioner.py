@@ -102,7 +102,7 @@ def test_waits_for_partitions_and_memory_share_max_block_ms() -> None:
 def test_columns_without_a_partition_are_rejected() -> None:
     def app(cluster: SimCluster) -> None:
         producer = producer_with(cluster, lambda *_: 0)
-        with pytest.raises(ValueError, match="the partitioner of this producer chooses for send"):
+        with pytest.raises(ValueError, match="the partitioner is only used by send"):
             producer.send_columns("t", [b"v"])
         producer.send_columns("t", [b"v"], partition=0).result(5)
 

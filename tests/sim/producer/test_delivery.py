@@ -247,7 +247,7 @@ def test_records_expire_each_at_its_own_deadline() -> None:
         assert [at_ms - start_ms for (at_ms, _), start_ms in zip(ended, starts, strict=True)] == [3000] * 5
         errors = [error for _, error in ended]
         assert all(isinstance(error, DeliveryTimeout) and error.elapsed_ms == 3000 for error in errors)
-        assert "waiting for a connection to node 1, the leader of t-0 (sent 1 time)" in str(errors[0])
+        assert "waiting for a connection to broker 1, the leader of t-0 (sent 1 time)" in str(errors[0])
         assert isinstance(errors[0], DeliveryTimeout)
         assert isinstance(errors[0].cause, RequestTimeout)
         result = producer.close(1)

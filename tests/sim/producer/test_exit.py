@@ -131,7 +131,7 @@ def test_wait_of_more_than_a_second_is_logged(caplog: pytest.LogCaptureFixture) 
 
     with caplog.at_level(logging.WARNING, "kctl.client"):
         run(app)
-    text = "the program ends: waiting for up to 5s until clients have finished (1 record left); Ctrl-C ends the wait"
+    text = "waiting for up to 5s for clients to finish (1 record left). Press Ctrl-C to exit immediately"
     assert text in caplog.messages
 
 
@@ -177,4 +177,4 @@ def test_with_block_that_fails_logs_the_number_of_dropped_records(
 
     with caplog.at_level(logging.WARNING, "kctl.client"):
         run(app)
-    assert f"2 records dropped: the with block ended with {error!r}" in caplog.messages
+    assert f"2 records not delivered: the with block ended with {error!r}" in caplog.messages

@@ -132,7 +132,9 @@ def test_error_of_the_hook_comes_out_of_send_and_errors_of_its_function_are_logg
 
     with caplog.at_level(logging.ERROR, "kctl.client.producer"):
         run(app)
-    assert [line.getMessage() for line in caplog.records] == ["the function that on_send returned raised"] * 2
+    assert [line.getMessage() for line in caplog.records] == [
+        "the function returned by on_send raised an exception"
+    ] * 2
 
 
 def test_partitions_of_a_partitioner_and_rows_of_columns_do_not_call_the_hook() -> None:

@@ -135,7 +135,7 @@ def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
                 call()
 
     run_version(2, app)
-    assert "a callback must not call commit_transaction()" in str(refused[0])
+    assert "callbacks must not call commit_transaction()" in str(refused[0])
 
 
 def test_without_a_transactional_id_there_are_no_transactions() -> None:
@@ -264,8 +264,8 @@ def _timeout(producer: Producer, call: str, timeout_ms: int) -> MaxBlockTimeout 
 SAYS = {
     "init": "coordinator",
     "offsets": "coordinator",
-    "commit": "broker will abort in",
-    "abort": "broker will abort in",
+    "commit": "the broker aborts the transaction in",
+    "abort": "the broker aborts the transaction in",
 }
 
 

@@ -31,8 +31,13 @@ def found_by_a_new_client(story: Story, *further: str) -> dict[str, Finding]:
 @pytest.mark.parametrize(
     ("node_id", "place", "finding", "text"),
     [
-        (2, ("127.0.0.1", PORT), "advertised-loopback", "broker 2 advertises 127.0.0.1:9092, your bootstrap was 10."),
-        (1, ("10.0.0.1", CLOSED_PORT), "advertised-unusable", "bootstrap ok; broker 1 advertises 10.0.0.1:1: "),
+        (
+            2,
+            ("127.0.0.1", PORT),
+            "advertised-loopback",
+            "broker 2 advertises 127.0.0.1:9092, but the bootstrap server is 10.",
+        ),
+        (1, ("10.0.0.1", CLOSED_PORT), "advertised-unusable", "bootstrap ok, but broker 1 advertises 10.0.0.1:1: "),
     ],
 )
 def test_address_that_a_broker_does_not_have_is_found(

@@ -393,7 +393,7 @@ def test_controllers_that_are_down_are_found(story: Live) -> Steps:
 @incident(
     "topics create new --if-not-exists",
     "RequestTimeout",
-    "the change may have been made",
+    "The change may have been made",
     "KRaft brokers forward CreateTopics to the controller",
     fix="kctl topics describe new",
     code=ExitCode.REQUEST_TIMEOUT,

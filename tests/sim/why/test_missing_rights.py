@@ -166,6 +166,6 @@ def test_transaction_whose_id_may_not_be_described_does_not_hang() -> None:
         later = looks.now._replace(wall_ms=looks.now.wall_ms + 5 * 60_000)
         found = {each.id: each for each in diagnose(Looks(later), tuple(Scope)).findings}
         assert found.keys() & {"transaction-open", "transaction-hanging"} == {"transaction-open"}
-        assert "or you lack Describe on its transactional.id" in found["transaction-open"].sentence
+        assert "or you need Describe on its transactional.id" in found["transaction-open"].sentence
 
     run_story(body, settings=ACLS)

@@ -64,7 +64,7 @@ def test_pages_are_asked_for_one_after_the_other() -> None:
 
 def test_pages_that_do_not_move_on_are_refused() -> None:
     again = Cursor(topic_name="a", partition_index=0)
-    with pytest.raises(RemoteProtocolError, match="do not advance"):
+    with pytest.raises(RemoteProtocolError, match="does not advance"):
         ask(page("a", 0, again), page("a", 0, again), page("a", 0, again))
 
 

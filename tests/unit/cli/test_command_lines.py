@@ -38,7 +38,7 @@ def test_a_bare_number_is_no_duration(command: tuple[str, ...], flag: str) -> No
     ended = run_in_process(*command, flag, "5")
     assert (ended.code, ended.stdout) == (2, b"")
     assert flag in ended.stderr
-    assert "write 5s for seconds or 5ms for milliseconds" in ended.stderr
+    assert "use 5s for seconds or 5ms for milliseconds" in ended.stderr
 
 
 @everywhere
@@ -78,7 +78,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
     [
         (("consume", "t", "-o", "strat"), "'strat' is not an offset"),
         (("consume", "t", "-o", "0=5:strat"), "'strat' is not an offset"),
-        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs the group"),
+        (("consume", "t", "-o", "stored", "-b", "a:1"), "-o stored needs a group with committed offsets"),
         (("consume", "t", "--from-beginning", "-o", "end"), "cannot be combined with --offset"),
         (("consume", "t", "--tail", "-1"), "--tail"),
         (("consume", "t", "--tail", "5", "-o", "end"), "--tail cannot be combined with"),
@@ -87,22 +87,25 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("consume", "t", "--idle-timeout", "5"), "5s for seconds"),
         (
             ("consume", "t", "--isolation-level", "serializable", "-b", "a:1"),
-            "--isolation-level: isolation.level takes one of",
+            "--isolation-level: invalid isolation.level",
         ),
-        (("consume", "t", "--max-memory", "64"), "write 64B for bytes or 64MiB"),
+        (("consume", "t", "--max-memory", "64"), "use 64B for bytes or 64MiB"),
         (("consume", "t", "--max-memory", "1kB"), "at least 64KiB"),
         (("consume", "a/b"), "is not a topic name"),
         (("consume", "/a(/"), "missing )"),
         (("consume", "t", "-n", "-1"), "--max-records"),
         (("consume", "t", "-n", "many"), "--max-records"),
-        (("consume", "t", "-p", "4-2"), "is not a range of partitions"),
+        (("consume", "t", "-p", "4-2"), "is not a valid range of partitions"),
         (("consume", "t", "-f", "%k %q"), "unknown verb %q"),
         (("consume", "t", "--output", "table"), "this command offers jsonl"),
         (("consume", "t", "--output", "jsonl", "-f", "%v"), "cannot be combined"),
         (("consume",), "TOPIC"),
         (("produce",), "TOPIC"),
-        (("produce", "t", "--acks", "2", "-b", "a:1"), "--acks: acks takes one of all, -1, 0, 1"),
-        (("produce", "t", "--compression", "zip", "-b", "a:1"), "--compression: compression.type takes one of"),
+        (("produce", "t", "--acks", "2", "-b", "a:1"), "--acks: invalid acks '2': use one of all, -1, 0, 1"),
+        (
+            ("produce", "t", "--compression", "zip", "-b", "a:1"),
+            "--compression: invalid compression.type 'zip': use one of",
+        ),
         (("produce", "t", "--delivery-timeout", "5"), "5s for seconds"),
         (("produce", "t", "-K", ""), "the separator is empty"),
         (("produce", "t", "-K", "\\q"), "unknown escape"),
@@ -110,7 +113,7 @@ def test_a_secret_is_not_taken_from_the_command_line_and_not_shown(command: tupl
         (("probe", "-b", "no-port:"), "no-port:9092"),
         (("sandbox", "start", "--nodes", "0"), "--nodes"),
         (("sandbox", "start", "--port", "65535"), "need ports above 65535"),
-        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "is not NAME or NAME:PARTITIONS"),
+        (("sandbox", "start", "--port", "0", "--topic", "a:b"), "use NAME or NAME:PARTITIONS instead of 'a:b'"),
         (("sandbox", "start", "--port", "0", "--topic", "a/b"), "--topic"),
         (("sandbox", "--port", "1"), "No such option"),
     ],

@@ -96,7 +96,7 @@ def test_each_fault_by_its_number() -> None:
         ("kctl: 127.0.0.1:9092: connection refused (RST after 3 ms) [phase tcp]", 5),
         ("connection refused", 5),
         ("no SYN-ACK within 2s (--connect-timeout) [phase tcp]", 7),
-        ("bootstrap ok; broker 1 advertises 127.0.0.1:19092: connection refused (RST after 0 ms) [phase tcp]", 30),
+        ("bootstrap ok, but broker 1 advertises 127.0.0.1:19092: connection refused (RST after 0 ms) [phase tcp]", 30),
         ("the resolver does not respond", 2),
         ("certificate expired", 19),
     ],
@@ -106,7 +106,7 @@ def test_part_of_a_message_or_title_finds_the_fault(text: str, number: int) -> N
 
 
 def test_call_that_ran_out_of_time_finds_its_last_error() -> None:
-    line = "kctl topics: timed out after 3s (--api-timeout) while listing topics: waiting for a usable broker"
+    line = "kctl topics: timed out after 3s (--api-timeout) while listing topics: waiting for an available broker"
     assert _first_line(line).startswith("fault 34: ")
     for cause, number in (
         ("nosuchhost:9092: NXDOMAIN (the name does not exist) [phase dns]", 1),

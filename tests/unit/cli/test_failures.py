@@ -154,7 +154,7 @@ def test_of_many_nodes_some_are_named() -> None:
     account = errors.Account(node_errors=tuple(errors.DnsError(f"host{i}") for i in range(MOST_NODES + 3)))
     timeout = errors.ApiTimeout("listing", timeout_ms=1, elapsed_ms=1, cause=account.node_errors[0], account=account)
     assert len(explain(timeout).details) == MOST_NODES + 1
-    assert explain(timeout).details[-1] == "and 2 more nodes"
+    assert explain(timeout).details[-1] == "and 2 more brokers"
 
 
 def test_an_advertised_address_that_does_not_work_has_its_own_code() -> None:

@@ -27,5 +27,5 @@ def test_throttled_replicas_without_a_broker_id_are_skipped() -> None:
 
 @pytest.mark.parametrize("text", ["0", "x", str(2**31), "0" * 10 + "1" + "0" * 9, "0" * 10 + "1" + "0" * 5000])
 def test_schema_id_out_of_range_is_rejected(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a number from 1 to 2147483647"):
+    with pytest.raises(click.BadParameter, match="is not an integer from 1 to 2147483647"):
         _number(text, "ID")

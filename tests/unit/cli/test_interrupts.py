@@ -103,7 +103,7 @@ def test_interrupt_that_is_kept_is_not_raised_twice() -> None:
         with pytest.raises(StopIteration):
             wait()  # many times as long as until an interrupt that was dropped comes again
         assert kept.value.code is ExitCode.SIGTERM
-        assert shown == ["kctl x: closing (--close-timeout); press Ctrl-C again to quit now"]
+        assert shown == ["kctl x: closing (--close-timeout). Press Ctrl-C again to exit immediately"]
     finally:
         installed.remove()
 

@@ -31,8 +31,8 @@ def test_error_of_the_client_is_printed_with_the_option(kind: type[KafkaTimeoutE
         ),
         ("use a longer default.api.timeout.ms", "use a longer --api-timeout"),
         (
-            "bootstrap.refused.timeout.ms=-1 retries until",
-            "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) retries until",
+            "bootstrap.refused.timeout.ms=-1 to retry until",
+            "bootstrap.refused.timeout.ms=-1 (--no-fail-fast) to retry until",
         ),
         ("request.timeout.ms=300: dns 5 ms", "request.timeout.ms=300: dns 5 ms"),
         ("security.protocol=SSL needs a file", "security.protocol=SSL needs a file"),

@@ -20,7 +20,7 @@ from tests.support.in_process import run_in_process
 
 NO_SERVERS = "bootstrap.servers is not set"
 """The first thing that is wrong with a command line which is right but for the cluster."""
-BAD_PORT = "entry 'h:0': a port is from 1 to 65535"
+BAD_PORT = "entry 'h:0': the port must be from 1 to 65535"
 """What is wrong with the server h:0: it shows that the option with it was read."""
 
 WORKS = [
@@ -78,7 +78,7 @@ WORKS = [
     ("topics --json list -b h:0", BAD_PORT),
     ("consume t --brokers h:0", BAD_PORT),
     ("probe --bootstrap-servers h:0", BAD_PORT),
-    ("consume t -b kafka://h:0", "entry 'kafka://h:0': a port is from 1 to 65535"),
+    ("consume t -b kafka://h:0", "entry 'kafka://h:0': the port must be from 1 to 65535"),
     ("-C p topics list", "no profile 'p' found"),
     ("consume t -c 1", NO_SERVERS),
     ("consume t --max-messages 1", NO_SERVERS),
@@ -107,8 +107,8 @@ WORKS = [
     ("partitions move --reassignment-json-file p.json", NO_SERVERS),
     ("consume t -B h:0", BAD_PORT),
     ("topics list --broker-list=h:0", BAD_PORT),
-    ("probe h:0", "entry 'h:0': a port is from 1 to 65535"),
-    ("ping [::1]:0 --json", "entry '[::1]:0': a port is from 1 to 65535"),
+    ("probe h:0", "entry 'h:0': the port must be from 1 to 65535"),
+    ("ping [::1]:0 --json", "entry '[::1]:0': the port must be from 1 to 65535"),
     ("why g", NO_SERVERS),
     ("topics --describe --topic t", NO_SERVERS),
     ("topics --topic t --describe", NO_SERVERS),
@@ -132,57 +132,57 @@ WORKS = [
 
 NAMED = [
     ("consume t --from-begining", "Did you mean '--from-beginning'?"),
-    ("consume t -o 2026-11-22", "'2026-11-22' is a time: write @2026-11-22"),
+    ("consume t -o 2026-11-22", "'2026-11-22' is a time: use @2026-11-22"),
     ("consume t --since 2w", "Invalid value for '--since': '2w' is not a time"),
     ("consume t -o -2w", "'2w' is not a duration"),
     (r"consume t -K '\q'", "Invalid value for '--key-separator' / '-K': unknown escape"),
     (r"consume t -D '\q'", "Invalid value for '--delimiter' / '-D': unknown escape"),
-    ("consume t --api-timeout 5", "write 5s for seconds"),
-    ("produce t -H a:b", "write a=b"),
+    ("consume t --api-timeout 5", "use 5s for seconds"),
+    ("produce t -H a:b", "use a=b"),
     ("produce t --rate 5", "5/s"),
-    ("consume t -b 'a:1 b:2'", "separate them with commas, a:1,b:2"),
-    ("consume t -b 'a:1;b:2'", "separate them with commas, a:1,b:2"),
-    ("consume t -b ::1:9092", "write the address in brackets"),
+    ("consume t -b 'a:1 b:2'", "separate them with commas: a:1,b:2"),
+    ("consume t -b 'a:1;b:2'", "separate them with commas: a:1,b:2"),
+    ("consume t -b ::1:9092", "use brackets"),
     ("consume t -b h:1 -X metadata.broker.list=a:1", "did you mean bootstrap.servers?"),
     ("consume t -b h:1 -X brokers=a:1", "did you mean bootstrap.servers?"),
     ("produce t -b h:1 -X message.timeout.ms=5", "did you mean delivery.timeout.ms?"),
     ("produce t -b h:1 -X request.timeot.ms=5", "did you mean request.timeout.ms?"),
-    ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD"),
+    ("consume t -X sasl.username=alice", "sasl.username needs sasl.password: set $KCTL_SASL_PASSWORD"),
     ("topics lst", "Did you mean 'list'?"),
     ("topics --topic list", "No such option '--topic'."),
     ("quotas --add", "Did you mean 'quotas set KEY=VALUE'?"),
     ("list", "Did you mean 'topics list'?"),
-    ("topics create t -b --api-timeout 2s", "'--api-timeout' looks like an option: the value of -b before it is"),
-    ("consume t -f -b h:1", "'-b' looks like an option: the value of -f before it is missing."),
-    ("consume t -f -b h:1", "hint: write --format=-b"),
-    ("consume t -ef -b h:1", "'-b' looks like an option: the value of -f before it is missing."),
-    ("consume t -X -b", "hint: if -b is the value, write -X-b"),
-    ("-b -q topics list", "'-q' looks like an option: the value of -b before it is missing."),
-    ("topics -b --json list", "'--json' looks like an option: the value of -b before it is missing."),
-    ("cluster nonsense", "There are: describe, quorum."),
-    ("-L -b h:1", "show brokers with kctl probe"),
+    ("topics create t -b --api-timeout 2s", "Missing value for -b: the next argument '--api-timeout' looks"),
+    ("consume t -f -b h:1", "Missing value for -f: the next argument '-b' looks like an option."),
+    ("consume t -f -b h:1", "hint: to pass -b as the value, write --format=-b"),
+    ("consume t -ef -b h:1", "Missing value for -f: the next argument '-b' looks like an option."),
+    ("consume t -X -b", "hint: to pass -b as the value, write -X-b"),
+    ("-b -q topics list", "Missing value for -b: the next argument '-q' looks like an option."),
+    ("topics -b --json list", "Missing value for -b: the next argument '--json' looks like an option."),
+    ("cluster nonsense", "Available commands: describe, quorum."),
+    ("-L -b h:1", "use kctl probe to show brokers"),
     ("-b h:1 --bogus", "No such option '--bogus'."),
     ("-b h:1", "Missing command. To check the connection, run: kctl probe -b HOST:PORT."),
     ("-b=h:1", "Missing command. To check the connection, run: kctl probe -b HOST:PORT."),
     ("why orders billing", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
     ("why orders billing --output json", "kctl why accepts one name. Run kctl why orders and kctl why billing."),
     ("why grup billing", "No such command 'grup'. Did you mean 'group'?"),
-    ("-t t -P -l f", "Did you mean 'FILE: each line is a record'?"),
+    ("-t t -P -l f", "Did you mean 'kctl produce TOPIC FILE'?"),
     ("topics delete-records t", "Did you mean 'topics trim'?"),
     ("kafka-delete-records.sh --offset-json-file f", "Did you mean 'topics trim'?"),
     ("partitions list --unavailable-partitions", "Did you mean 'topics list --offline'?"),
     ("groups reset-offsets g --to latest", "Did you mean '--to-latest or --to-earliest'?"),
-    ("partitions move p.json --execute", "Did you mean 'partitions move PLAN, which moves immediately'?"),
+    ("partitions move p.json --execute", "Did you mean 'partitions move PLAN'?"),
     ("quotas set --entity-name ann producer_byte_rate=1", "Did you mean '--user NAME'?"),
     ("quotas set producer_byte_rat=1 --user ann", "'producer_byte_rat': did you mean producer_byte_rate?"),
     ("quotas unset xyz --user ann", "unknown quota 'xyz': use producer_byte_rate, "),
     ("consume --decode orders -e", "Invalid value for '--decode': 'orders' is not one of auto, avro"),
-    ("produce t --encode --acks 1", "'--acks' looks like an option: the value of --encode before it is missing."),
-    ("topics list --json --output yaml", "--json selects --output json, and cannot be combined with --output yaml."),
+    ("produce t --encode --acks 1", "Missing value for --encode: the next argument '--acks' looks like an option."),
+    ("topics list --json --output yaml", "--json cannot be combined with --output yaml: it selects --output json."),
     ("produce t --encode avr", "'avr': did you mean avro? For a subject with this name, write subject:avr."),
     ("doctor --samples 2 --interval 0", "Invalid value for '--interval': '0' has no unit"),
-    ("doctor --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
-    ("doctor --samples 2 --interval 0s", "Invalid value for '--interval': the two samples must be at least 1s apart."),
+    ("doctor --interval 0s", "Invalid value for '--interval': the interval between samples must be at least 1s."),
+    ("doctor --samples 2 --interval 0s", "the interval between samples must be at least 1s."),
     ("produce t --encode value=msgpak", "'msgpak': did you mean msgpack?"),
 ]  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_no_option_takes_another_option_of_its_command_as_value() -> None:
                 with pytest.raises(PARSER_ERRORS) as caught:
                     parse([*words, name, flags[0]])
                 said = caught.value.format_message()
-                assert said == f"{flags[0]!r} looks like an option: the value of {name} before it is missing.", words
+                assert said == f"Missing value for {name}: the next argument {flags[0]!r} looks like an option.", words
                 seen += 1
     assert seen > 1000
 
@@ -290,13 +290,13 @@ def test_version_is_a_command() -> None:
 @pytest.mark.parametrize("name", ["KAFKA_BROKERS", "BROKERS", "RPK_BROKERS"])
 def test_variables_of_other_tools_lead_to_a_hint(name: str) -> None:
     lines = run_line("topics list", {name: "h:1"})
-    assert lines[-1] == f"hint: set $KCTL_BOOTSTRAP_SERVERS: kctl does not read ${name}"
+    assert lines[-1] == f"hint: set $KCTL_BOOTSTRAP_SERVERS instead of ${name}, which kctl does not read"
 
 
 def test_misspelled_variable_is_named_with_the_right_one() -> None:
     lines = run_line("topics list", {"KCTL_BROKERS": "h:1"})
     assert lines[0].endswith(
-        "$KCTL_BROKERS is not a known setting and is ignored; did you mean $KCTL_BOOTSTRAP_SERVERS?"
+        "$KCTL_BROKERS is not a known setting and is ignored. Did you mean $KCTL_BOOTSTRAP_SERVERS?"
     )
 
 
@@ -309,7 +309,7 @@ def test_value_of_an_option_is_no_name_of_a_command_or_option(
     apart = [word for option, value in chosen for word in (option, value)]
     joined = [f"{option}={value}" if option.startswith("--") else f"{option}{value}" for option, value in chosen]
     read = [outcome([*command.path[1:], *behind]) for behind in (apart, joined)]
-    if "before it is missing" in str(read[0]) and "before it is missing" not in str(read[1]):
+    if "Missing value for" in str(read[0]) and "Missing value for" not in str(read[1]):
         assert any(value.startswith("-") for value in values)  # an option of the command: the user has to write =
         return
     assert read[0] == read[1]
@@ -374,8 +374,11 @@ def test_line_means_the_same_as_one_in_the_words_of_kctl(line: str, same: str) -
     [
         ("consume -c", "Option '-c' requires an argument."),
         ("consume -t", "Option '-t' requires an argument."),
-        ("consume -t -e", "'-e' looks like an option: the value of -t before it is missing."),
-        ("groups delete --group=--execute", "'--execute' looks like an option: the value of --group before it"),
+        ("consume -t -e", "Missing value for -t: the next argument '-e' looks like an option."),
+        (
+            "groups delete --group=--execute",
+            "Missing value for --group: the next argument '--execute' looks like an option.",
+        ),
         ("topics delete t --force=true", "Option '--force' does not take a value."),
         ("groups reset-offsets g --to-latest --all-topics --topic t", "--all-topics cannot be combined with --topic"),
         ("topics --nonsense list", "No such option '--nonsense'."),
@@ -452,16 +455,16 @@ def test_commands_that_are_suggested_exist() -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("-b h:1 -L", "kctl has no mode -L: show brokers with kctl probe"),
+        ("-b h:1 -L", "kctl does not support the kcat mode -L: use kctl probe to show brokers"),
         ("-L -b h:1", "kctl topics list"),
         ("-C t", "kctl consume TOPIC"),
         ("-b h:1 -C t", "kctl consume TOPIC"),
-        ("topics list -b h:1 --api-timeout 0s", "'--api-timeout': 0 leaves no time for a request"),
-        ("topics list -b h:1 --connect-timeout 0ms", "'--connect-timeout': 0 leaves no time"),
+        ("topics list -b h:1 --api-timeout 0s", "'--api-timeout': a timeout of 0 leaves no time for requests"),
+        ("topics list -b h:1 --connect-timeout 0ms", "'--connect-timeout': a timeout of 0 leaves no time"),
         ("consume t -n x", "'x' is not an integer."),
-        ("topics create t -p 0", "0 is not allowed: at least 1."),
-        ("sandbox start --nodes 999", "999 is not allowed: from 1 to 250."),
-        ("sandbox up --nodes 999", "999 is not allowed: from 1 to 250."),
+        ("topics create t -p 0", "0 is out of range: use 1 or more."),
+        ("sandbox start --nodes 999", "999 is out of range: use 1 to 250."),
+        ("sandbox up --nodes 999", "999 is out of range: use 1 to 250."),
         ("sandbox tell", "Missing argument 'COMMAND...'."),
         ("sandbox start --nodes x", "'x' is not an integer."),
     ],

@@ -111,7 +111,7 @@ def test_verbose_names_the_servers_that_were_used_and_those_that_failed() -> Non
     notices.stop()
     assert said == [
         "kctl topics: connected to 127.0.0.1:9092 in 7ms",
-        "kctl topics: 127.0.0.1:9093 is not usable: connection refused",
+        "kctl topics: cannot use 127.0.0.1:9093: connection refused",
     ]
     notices.stop()
     assert len(said) == 2, "once"
@@ -192,19 +192,22 @@ def test_silent_connection_is_reported_with_its_phase() -> None:
     run = Run()
     run.on_event(Started(0, _target(), Phase.TCP, 10_000))
     [line] = run.passes(1000)
-    assert f"{PLACE}: no progress in phase tcp of connecting" in line
+    assert f"{PLACE}: no connection progress in phase tcp" in line
 
 
 def test_connection_that_stops_after_a_phase_is_reported_with_that_phase() -> None:
     run = Run()
     run.on_event(Started(0, _target(), Phase.TCP, 10_000), PhaseDone(0, _target(), Phase.TCP, 0, ""))
     [line] = run.passes(1000)
-    assert f"{PLACE}: no progress after phase tcp of connecting" in line
+    assert f"{PLACE}: no connection progress after phase tcp" in line
 
 
 def _further_connection(run: Run, at_ms: int) -> None:
     """Replace the second connection of an attempt, as the client does while a broker is silent."""
-    run.on_event(Started(at_ms, _target(), Phase.TCP, 10_000), Closed(at_ms, _target(), "silent, and dialled again"))
+    run.on_event(
+        Started(at_ms, _target(), Phase.TCP, 10_000),
+        Closed(at_ms, _target(), "the server did not respond, so the client opened another connection"),
+    )
 
 
 def test_silence_is_reported_although_further_connections_are_opened() -> None:
@@ -213,7 +216,7 @@ def test_silence_is_reported_although_further_connections_are_opened() -> None:
     run.passes(900)
     _further_connection(run, run.clock.now_ms())
     [line] = run.passes(100)
-    assert f"{PLACE}: no progress in phase tcp of connecting" in line
+    assert f"{PLACE}: no connection progress in phase tcp" in line
     run.on_event(Closed(run.clock.now_ms(), _target(), ""), Closed(run.clock.now_ms(), _target(), ""))
     assert run.passes(60_000) == [], "the attempt is over"
 
@@ -236,7 +239,7 @@ def test_silence_after_a_phase_is_reported_although_further_connections_are_open
     _further_connection(run, run.clock.now_ms())
     connected()
     [line] = run.passes(100)
-    assert f"{PLACE}: no {'response to ApiVersions' if is_asked else 'progress after phase tcp'}" in line
+    assert f"{PLACE}: no {'response to ApiVersions' if is_asked else 'connection progress after phase tcp'}" in line
 
 
 def test_look_up_that_is_done_is_not_waited_for_whatever_becomes_of_the_addresses() -> None:
@@ -339,7 +342,7 @@ def test_broker_that_throttles_is_named_until_the_pause_is_over() -> None:
     run = Run()
     run.on_event(Ready(0, _target(), 5), Throttled(run.clock.now_ms(), _target(), "Metadata", 5_000))
     assert run.passes(2_000) == [
-        f"kctl topics: waiting: {PLACE}: the broker throttles this client (a quota), "
+        f"kctl topics: waiting: {PLACE}: the broker throttles this client because of a quota, "
         "retrying for up to 60s (--api-timeout)"
     ]
     assert run.passes(30_000) == []

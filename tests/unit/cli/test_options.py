@@ -99,7 +99,7 @@ def test_output_is_chosen_among_what_a_command_offers() -> None:
 
 def test_variables_without_meaning_are_told_unless_quiet() -> None:
     _, _, stderr = _parse(environ={"KCTL_ACK": "1"})
-    assert "$KCTL_ACK is not a known setting and is ignored; did you mean $KCTL_ACKS?" in stderr.getvalue()
+    assert "$KCTL_ACK is not a known setting and is ignored. Did you mean $KCTL_ACKS?" in stderr.getvalue()
     _, _, stderr = _parse("-q", environ={"KCTL_ACK": "1"})
     assert stderr.getvalue() == ""
 
@@ -107,16 +107,19 @@ def test_variables_without_meaning_are_told_unless_quiet() -> None:
 def test_properties_that_do_nothing_here_are_told() -> None:
     common, _, stderr = _parse("-b", "a:1", "-X", "acks=1", "--api-timeout", "5s", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert stderr.getvalue() == "kctl: note: -X acks is ignored: a property of the producer\n"
+    assert stderr.getvalue() == "kctl: note: acks from -X is ignored: it is a property of the producer\n"
     common, _, stderr = _parse("-b", "a:1", "-v", environ={"KCTL_LINGER_MS": "1"})
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert "$KCTL_LINGER_MS linger.ms is ignored" in stderr.getvalue()
+    assert "linger.ms from $KCTL_LINGER_MS is ignored" in stderr.getvalue()
 
 
 def test_sasl_mechanism_without_sasl_in_the_security_protocol_is_noted() -> None:
     common, _, stderr = _parse("-b", "a:1", "-X", "sasl.mechanism=PLAIN")
     common.note_ignored(common.settings.parse(ConsumerConfig))
-    assert stderr.getvalue() == "kctl: note: -X sasl.mechanism is ignored: security.protocol=PLAINTEXT has no SASL\n"
+    assert (
+        stderr.getvalue()
+        == "kctl: note: sasl.mechanism from -X is ignored: security.protocol=PLAINTEXT does not use SASL\n"
+    )
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
     common, _, stderr = _parse(
         "-b",

@@ -11,7 +11,7 @@ from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.security.sasl.oauthbearer import token_source_from_config
 from kctl.client.security.tls.stores import read_store
 
-NOT_WRITTEN = "a pipe to which nothing is written"
+NOT_WRITTEN = "the file is a pipe without a writer"
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def test_command_config_and_profiles_name_a_pipe_without_a_writer(pipe: Path) ->
 def test_stores_and_tokens_name_a_pipe_without_a_writer(pipe: Path) -> None:
     servers = {"bootstrap.servers": "a:1"}
     config = AdminConfig.parse({**servers, "security.protocol": "SSL", "ssl.truststore.location": str(pipe)})
-    with pytest.raises(ConfigError, match=f"{pipe} cannot be read: {NOT_WRITTEN}"):
+    with pytest.raises(ConfigError, match=f"ssl.truststore.location={pipe} cannot be read: {NOT_WRITTEN}"):
         read_store(config, AdminConfig.ssl_truststore_location, AdminConfig.ssl_truststore_type, has_key=False)
     sasl = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
     config = AdminConfig.parse({**servers, **sasl, "sasl.oauthbearer.token.file": str(pipe)})
-    with pytest.raises(AuthenticationError, match=f"{pipe} cannot be read: {NOT_WRITTEN}"):
+    with pytest.raises(AuthenticationError, match=f"cannot read the token file {pipe}: {NOT_WRITTEN}"):
         token_source_from_config(config, None, ManualClock())()
 
 

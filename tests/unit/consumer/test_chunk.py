@@ -25,7 +25,7 @@ def test_a_first_batch_from_before_the_fetch_offset_is_normal() -> None:
         (16, b"\x03", "magic 3"),
         (8, b"\0\0\0\x05", "length 5"),
         (8, b"\xff\xff\xff\xff", "length -1"),
-        (0, b"\xff", "impos"),
+        (0, b"\xff", "invalid batch header"),
     ],
 )
 def test_an_impossible_header_is_damage_after_what_is_whole(at: int, value: bytes, says: str) -> None:

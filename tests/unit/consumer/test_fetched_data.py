@@ -276,7 +276,7 @@ def test_without_a_policy_truncation_is_raised_until_the_caller_seeks() -> None:
     for end_offset, divergent in ((2, 2), (-1, None)):
         scenario.cut(end_offset)
         with pytest.raises(
-            LogTruncationError, match="t-0 was read up to offset 4 of a log that was truncated"
+            LogTruncationError, match="cannot continue t-0 at offset 4: the log was truncated"
         ) as caught:
             take(scenario.data, 100)
         error = caught.value

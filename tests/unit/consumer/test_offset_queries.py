@@ -88,7 +88,7 @@ def test_partition_that_a_response_leaves_out_or_has_twice_is_malformed(indexes:
     [done] = scenario.reports.take()
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
-    assert str(done.error).startswith("the ListOffsets response of ")
+    assert str(done.error).startswith("the ListOffsets response from ")
 
 
 def test_a_leader_that_moved_is_asked_again_within_the_call() -> None:
@@ -186,7 +186,7 @@ def test_an_impossible_offset_is_an_error_and_the_next_look_up_backs_off() -> No
 
 def unanswered(epoch: int) -> Waiting:
     """Return the report of a request for a position that was just sent."""
-    reason = "looking for the position: no response from broker 1"
+    reason = "waiting for the position: no response from broker 1"
     return Waiting(T0, epoch, reason, WaitKind.POSITION, 1)
 
 
@@ -232,7 +232,7 @@ def test_an_unknown_topic_is_waited_for_with_the_reason() -> None:
         assert scenario.requests(now_ms) == []
     [waiting] = scenario.reports.take()
     assert isinstance(waiting, Waiting)
-    assert waiting.reason.startswith("looking for the position: cannot describe topic t: ")
+    assert waiting.reason.startswith("waiting for the position: cannot describe topic t: ")
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_bytes_are_utf_8_or_else_latin_1() -> None:
         ("a=1\nb=\\u12", r"f line 2: \\u must be followed by four hexadecimal digits"),
         ("a=1\n\n# c\nb=\\u12g4", r"f line 4: \\u must be"),
         ("a=one\\\n two\\\n \\uXYZW", r"f line 1: \\u must be"),
-        ("a=\\ud83d", "f line 1: a .u escape is half of a surrogate pair"),
-        ("a=1\n = 2", "f line 2: the value has no key"),
+        ("a=\\ud83d", "f line 1: a .u escape is only half of a surrogate pair"),
+        ("a=1\n = 2", "f line 2: the line has a value but no key"),
     ],
 )
 def test_errors_name_the_line(text: str, error: str) -> None:

@@ -25,16 +25,16 @@ def test_reads(text: str, expected: int) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("64", "write 64B for bytes or 64MiB for mebibytes"),
+        ("64", "use 64B for bytes or 64MiB for mebibytes"),
         ("64M", "64MB or 64MiB"),
         ("64k", "64kB or 64KiB"),
         ("64XB", "unknown unit 'XB'"),
         ("-1MiB", "not a size"),
         ("", "not a size"),
         ("٣MiB", "not a size"),
-        ("1.5B", "not a whole number of bytes"),
+        ("1.5B", "not an integer number of bytes"),
         ("9" * 30 + "GiB", "is too large"),
-        ("9" * 41, "too long"),
+        ("9" * 41, "too many characters"),
     ],
 )
 def test_refuses(text: str, words: str) -> None:

@@ -33,11 +33,11 @@ def test_one_pattern_for_a_group() -> None:
     ("word", "words"),
     [
         ("", "must not be empty"),
-        ("a/b", "write patterns as /a/b/"),
-        ("/", "between slashes"),
-        ("//", "between slashes"),
-        ("/abc", "between slashes"),
-        ("/" + "a" * 1000 + "/", "too long"),
+        ("a/b", "use /a/b/ for a pattern"),
+        ("/", "use slashes, such as"),
+        ("//", "use slashes, such as"),
+        ("/abc", "use slashes, such as"),
+        ("/" + "a" * 1000 + "/", "too many characters"),
     ],
 )
 def test_refused(word: str, words: str) -> None:

@@ -35,18 +35,18 @@ def test_an_advertised_address_that_never_worked() -> None:
     assert isinstance(error, AdvertisedAddressError)
     assert (error.node_id, error.cause, error.retriable) == (1, REFUSED, True)
     assert (error.phase, error.host, error.port) == ("tcp", "127.0.0.1", 9092)
-    assert str(error) == ("bootstrap ok; broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]")
-    assert error.hint.startswith("start that broker if it is down; if not, fix its advertised.listeners")
+    assert str(error) == ("bootstrap ok, but broker 1 advertises 127.0.0.1:9092: connection refused [phase tcp]")
+    assert error.hint.startswith("start the broker if it is down. Otherwise, fix advertised.listeners")
 
 
 @pytest.mark.parametrize(
-    ("error", "ending"), [(DnsError("NXDOMAIN"), "make the name resolve here"), (WrongPeerError("HTTP"), "that broker")]
+    ("error", "ending"), [(DnsError("NXDOMAIN"), "make its host name resolve"), (WrongPeerError("HTTP"), "the broker")]
 )
 def test_hint_about_an_advertised_address_follows_what_was_met_there(error: TransportError, ending: str) -> None:
     blamed = _learnt().attribute(ADVERTISED, error, 0)
     assert isinstance(blamed, AdvertisedAddressError)
     hint = blamed.hint
-    assert hint.startswith("fix advertised.listeners of that broker")
+    assert hint.startswith("fix advertised.listeners of the broker")
     assert hint.endswith(ending)
 
 
@@ -58,7 +58,7 @@ def test_a_bootstrap_entry_is_never_judged_so_nor_a_broker_at_the_same_place() -
 
 def test_server_of_logins_that_does_not_respond_is_not_blamed_on_the_advertised_address() -> None:
     addresses = _learnt()
-    error = LoginServerUnavailable("OAUTHBEARER: no token", DnsError("NXDOMAIN"))
+    error = LoginServerUnavailable("cannot get an OAUTHBEARER token", DnsError("NXDOMAIN"))
     assert (addresses.attribute(ADVERTISED, error, 0), addresses.error(1)) == (error, None)
 
 

@@ -1,5 +1,6 @@
 """Connection: from the first byte to ready, answers in order, and an end for everything that does not fit."""
 
+import re
 from unittest.mock import Mock
 
 import pytest
@@ -127,7 +128,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
     request = send(wired)
     data = wired.reply(request, MetadataResponse())
     wired.connection.receive(data, 0)
-    with pytest.raises(RemoteProtocolError, match="never sent"):
+    with pytest.raises(RemoteProtocolError, match="a response without a request"):
         wired.connection.receive(data, 0)
 
 
@@ -240,7 +241,7 @@ def test_sasl_comes_after_api_versions_and_ends_ready() -> None:
 @pytest.mark.parametrize(
     ("handshake", "authenticate", "words", "match"),
     [
-        (33, 0, "", "PLAIN refused; the broker offers SCRAM-SHA-256, OAUTHBEARER"),
+        (33, 0, "", "the broker does not support PLAIN (supported: SCRAM-SHA-256, OAUTHBEARER)"),
         (34, 0, "", "does not use SASL"),
         (0, 58, "Authentication failed: Invalid username", "PLAIN: Authentication failed: Invalid username"),
         (0, 58, "", "SASL_AUTHENTICATION_FAILED"),
@@ -248,7 +249,7 @@ def test_sasl_comes_after_api_versions_and_ends_ready() -> None:
 )
 def test_a_refusal_repeats_what_the_broker_said(handshake: int, authenticate: int, words: str, match: str) -> None:
     wired = start_sasl()
-    with pytest.raises(AuthenticationError, match=match) as caught:
+    with pytest.raises(AuthenticationError, match=re.escape(match)) as caught:
         wired.serve(lambda r: sasl_answer(r, handshake=handshake, authenticate=authenticate, words=words))
     assert not caught.value.retriable
     assert caught.value.__cause__ is not caught.value

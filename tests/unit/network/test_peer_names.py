@@ -36,7 +36,7 @@ TARGET = Target(1, -1, "broker.example", 9092, "10.0.0.7:9092")
         (b"220 mail.example ESMTP\r\n", 'an SMTP or FTP server ("220 mail.example ESMTP")'),
         (
             b"\x7f\xff\xff\xff\x00\x01",
-            "not a Kafka broker (as a frame 2147483647 bytes; first bytes 7f",
+            "not a Kafka broker (frame size 2147483647 bytes, first bytes 7f",
         ),
         (b"\xff\xff", "not a Kafka broker (first bytes ff ff)"),
     ],
@@ -60,7 +60,7 @@ def test_only_tls_is_tls() -> None:
         (Phase.TCP, OSError(errno.ECONNREFUSED, "x"), ConnectionRefused, "connection refused (RST after 3 ms)"),
         (Phase.TCP, OSError(errno.EHOSTUNREACH, "x"), ConnectionRefused, "host unreachable"),
         (Phase.TCP, OSError(errno.ENETUNREACH, "x"), ConnectionRefused, "network unreachable"),
-        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "stopped connecting after 3 ms"),
+        (Phase.TCP, OSError(errno.ETIMEDOUT, "x"), ConnectTimeout, "stopped the connection attempt after 3 ms"),
         (Phase.TCP, OSError(errno.ECONNRESET, "x"), ConnectionLost, "the server reset the connection after 3 ms"),
         (Phase.TCP, OSError(errno.EMFILE, "Too many open files"), ConnectionRefused, "Too many open files"),
         (Phase.TLS, None, ConnectionLost, "the server closed the connection after 3 ms"),
@@ -70,7 +70,7 @@ def test_only_tls_is_tls() -> None:
             ConnectionLost,
             "the server reset the connection after 3 ms",
         ),
-        (Phase.READY, OSError(errno.ETIMEDOUT, "x"), ConnectionLost, "data was sent and not acknowledged"),
+        (Phase.READY, OSError(errno.ETIMEDOUT, "x"), ConnectionLost, "the server did not acknowledge sent data"),
     ],
 )
 def test_an_end_has_a_kind_a_phase_and_a_place(
@@ -137,10 +137,10 @@ def test_a_node_without_metadata_is_a_controller_and_any_other_lack_names_the_no
     controller = connect_errors.not_spoken(TARGET, error("Metadata"), lacking)
     assert isinstance(controller, WrongPeerError)
     assert str(controller) == (
-        "broker.example:9092 [10.0.0.7]: it supports the Kafka protocol but not Metadata: a KRaft controller "
+        "broker.example:9092 [10.0.0.7]: the server is a KRaft controller, which does not support Metadata requests "
         "[phase metadata]"
     )
-    assert controller.hint == "use a listener for clients"
+    assert controller.hint == "connect to a broker listener"
     for found in (
         connect_errors.not_spoken(TARGET, error("Metadata"), versions),
         connect_errors.not_spoken(TARGET, error("Produce"), lacking),

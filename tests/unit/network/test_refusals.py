@@ -50,7 +50,7 @@ def test_untrusted_server_and_one_of_another_protocol_fail_the_call_after_the_se
     error = servers.found()
     assert type(error) is definite
     assert str(error) == "no bootstrap server accepted a connection after 2 attempts: certificate (and 1 more)"
-    assert error.hint.startswith("trust it; ")
+    assert error.hint.startswith("trust it, or use ")
 
 
 def test_untrusted_server_and_one_that_refuses_have_the_timeout_of_refusals() -> None:

@@ -33,12 +33,16 @@ def test_filter_that_does_not_end_is_ended_and_named(wanted: RecordFilter, name:
     batch = BATCH.set_column(0, "key", keys)
     with FilterProcess(wanted, 300) as chosen, pytest.raises(FilterTimeoutError) as caught:
         chosen.wanted(batch)
-    assert str(caught.value) == f"{name} did not finish within 300ms (--api-timeout) on t-0 offset {offset}"
+    within = "it did not finish within 300ms (--api-timeout)"
+    assert str(caught.value) == f"cannot evaluate {name} on t-0 offset {offset}: {within}"
 
 
 def test_program_that_fails_names_the_record() -> None:
     wanted = RecordFilter(jq="if .offset == 13 then . + 1 else . end")
-    with FilterProcess(wanted, LONG_MS) as chosen, pytest.raises(RecordDataError, match="--jq: t-0 offset 13: "):
+    with (
+        FilterProcess(wanted, LONG_MS) as chosen,
+        pytest.raises(RecordDataError, match="cannot evaluate --jq on t-0 offset 13: "),
+    ):
         chosen.wanted(BATCH)
 
 
@@ -48,5 +52,5 @@ def test_process_that_is_killed_is_an_error() -> None:
         assert chosen.wanted(BATCH.slice(0, 2)).num_rows == 2
         assert chosen._process is not None
         chosen._process.kill()
-        with pytest.raises(RecordDataError, match="the process that evaluates --jq exited with code -9"):
+        with pytest.raises(RecordDataError, match="cannot evaluate --jq: its process exited with code -9"):
             chosen.wanted(BATCH)

@@ -26,7 +26,7 @@ def test_late_worker_is_one_line_with_the_way_to_continue(text: str) -> None:
     assert failure.code is ExitCode.API_TIMEOUT
     assert failure.lines() == [
         "a Python worker did not connect to Spark in time: the machine is overloaded",
-        "hint: run again to continue; its log: spark.log",
+        "hint: run the command again to continue, or read the log of Spark: spark.log",
     ]
 
 
@@ -40,7 +40,7 @@ def test_late_worker_is_one_line_with_the_way_to_continue(text: str) -> None:
 )
 def test_java_process_that_was_killed_is_named(error: Exception) -> None:
     failure = explain(explained(error, Path("spark.log")))
-    assert failure.lines() == ["the Java process of Spark exited", "hint: its log: spark.log"]
+    assert failure.lines() == ["the Java process of Spark exited", "hint: read the log of Spark: spark.log"]
 
 
 class Queries(_Queries):

@@ -56,9 +56,9 @@ def test_credentials_in_a_url_are_refused_and_not_repeated(text: str) -> None:
         ("s3:bucket/x", "has no bucket"),
         ("s3://b/a/../c", "in its path"),
         ("abfs://container/x", "CONTAINER@ACCOUNT"),
-        ("iceberg:orders", "is not iceberg:CATALOG.DB.TABLE"),
-        ("delta:iceberg:a.b.c", "delta: takes the URL or the path of a table"),
-        ("", "an empty path"),
+        ("iceberg:orders", "is not a table: use the form iceberg:CATALOG.DB.TABLE"),
+        ("delta:iceberg:a.b.c", "invalid location after delta: use a path or a URL"),
+        ("", "the path is empty"),
     ],
 )
 def test_text_that_means_nothing_is_refused_with_the_reason(text: str, problem: str) -> None:

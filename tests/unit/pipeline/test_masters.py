@@ -57,10 +57,10 @@ def test_session_is_not_started_for_a_master_that_cannot_be_reached(monkeypatch:
 
 def test_yarn_needs_the_directory_with_its_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     error, hint = missing("yarn")
-    assert error == "HADOOP_CONF_DIR is not set: Spark finds YARN by its yarn-site.xml"
+    assert error == "HADOOP_CONF_DIR is not set: Spark needs yarn-site.xml to find YARN"
     assert "export HADOOP_CONF_DIR=" in hint
     monkeypatch.setenv("YARN_CONF_DIR", str(tmp_path))
-    assert missing("yarn")[0] == f"YARN_CONF_DIR={tmp_path} has no yarn-site.xml"
+    assert missing("yarn")[0] == f"the directory of YARN_CONF_DIR={tmp_path} has no yarn-site.xml"
     (tmp_path / "yarn-site.xml").touch()
     check_master(SessionOptions("yarn"))
     monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "core"))  # without that of YARN
@@ -80,25 +80,31 @@ def test_yarn_can_be_configured_by_a_property_or_by_the_script_of_spark(
 
 def test_kubernetes_needs_an_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     error, hint = missing("k8s://https://127.0.0.1:1")
-    assert error == "spark.kubernetes.container.image is not set: executors need an image"
-    assert hint.startswith("--spark-conf spark.kubernetes.container.image=IMAGE")
+    assert error == "spark.kubernetes.container.image is not set: Spark executors on Kubernetes need an image"
+    assert hint.endswith("--spark-conf spark.kubernetes.container.image=IMAGE")
     others = ({"spark.kubernetes.executor.container.image": "kctl:1"}, IMAGE)
-    assert all("no credentials" in missing("k8s://127.0.0.1:1", given)[0] for given in others)
+    assert all("no Kubernetes credentials" in missing("k8s://127.0.0.1:1", given)[0] for given in others)
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/spark-defaults.conf").write_text("# ours\nspark.kubernetes.container.image   kctl:1\n")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    assert "no credentials" in missing("k8s://127.0.0.1:1")[0]
+    assert "no Kubernetes credentials" in missing("k8s://127.0.0.1:1")[0]
     monkeypatch.delenv("SPARK_HOME")
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'spark.kubernetes.container.image=kctl:1' pyspark-shell")
-    assert "no credentials" in missing("k8s://127.0.0.1:1")[0]
+    assert "no Kubernetes credentials" in missing("k8s://127.0.0.1:1")[0]
 
 
 def test_kubernetes_needs_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str) -> None:
     master = f"k8s://https://{address}"
     error, hint = missing(master, IMAGE)
-    assert error == (f"no credentials for Kubernetes: no file {tmp_path}/.kube/config, and no service account of a pod")
+    assert error == (
+        f"no Kubernetes credentials found in {tmp_path}/.kube/config, and this machine is not a pod "
+        f"with a service account"
+    )
     assert "--spark-conf spark.kubernetes.authenticate.oauthTokenFile=FILE" in hint
-    assert "no credentials" in missing(master, IMAGE | {"spark.kubernetes.authenticate.caCertFile": "ca.pem"})[0]
+    assert (
+        "no Kubernetes credentials"
+        in missing(master, IMAGE | {"spark.kubernetes.authenticate.caCertFile": "ca.pem"})[0]
+    )
     check_master(SessionOptions(master, IMAGE | {"spark.kubernetes.authenticate.oauthTokenFile": "t"}))
     check_master(SessionOptions(master, IMAGE | {"spark.kubernetes.context": "prod"}))
     (tmp_path / "token").touch()

@@ -54,9 +54,9 @@ def test_nothing_is_cut_into_nothing() -> None:
 def test_a_place_for_all_or_for_each() -> None:
     assert RangeBound(EARLIEST).of_each([T0, T1]) == {T0: EARLIEST, T1: EARLIEST}
     assert RangeBound(None, ((T0, 5), (T1, LATEST))).of_each([T0, T1]) == {T0: 5, T1: LATEST}
-    with pytest.raises(ConfigError, match="startingOffsets does not name t-1: it must include each"):
+    with pytest.raises(ConfigError, match="startingOffsets lacks t-1: set an offset for each"):
         RangeBound(None, ((T0, 5),), option="startingOffsets").of_each([T0, T1])
-    with pytest.raises(ConfigError, match="endingOffsets names t-1, which is not read"):
+    with pytest.raises(ConfigError, match="endingOffsets has t-1, which the query does not read"):
         RangeBound(None, ((T0, 5), (T1, 5)), option="endingOffsets").of_each([T0])
 
 

@@ -68,5 +68,5 @@ def test_condition_that_does_not_parse_is_refused(wrong: RecordFilter) -> None:
 
 
 def test_a_program_that_fails_names_the_record() -> None:
-    with pytest.raises(RecordDataError, match=r"--jq: t-0 offset 13: .*number"):
+    with pytest.raises(RecordDataError, match=r"cannot evaluate --jq on t-0 offset 13: .*number"):
         RecordFilter(jq=".offset | if . == 13 then . + {} else . end").wanted(BATCH)

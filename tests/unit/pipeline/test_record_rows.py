@@ -57,14 +57,20 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"key": pa.array([b"k"])}, "no column value, only key"),
-        ({"value": pa.array([1])}, "column value is int64, not binary or string"),
-        ({"value": pa.array([b""]), "headers": pa.array(["x"])}, "column headers is string"),
-        ({"value": pa.array([b""]), "headers": pa.array([[{"key": None, "value": b""}]], HEADERS)}, "without a key"),
-        ({"value": pa.array([b""]), "timestamp": pa.array([7])}, "column timestamp is int64"),
-        ({"value": pa.array([b""]), "timestamp": pa.array([1 << 62], pa.timestamp("s"))}, "timestamp: .*out of bounds"),
-        ({"value": pa.array([b""]), "partition": pa.array(["0"])}, "column partition is string, not int"),
-        ({"value": pa.array([b""]), "partition": pa.array([-3])}, "partition -3"),
+        ({"key": pa.array([b"k"])}, "need a column value. Columns found: key"),
+        ({"value": pa.array([1])}, "column value has type int64, expected binary or string"),
+        ({"value": pa.array([b""]), "headers": pa.array(["x"])}, "column headers has type string"),
+        (
+            {"value": pa.array([b""]), "headers": pa.array([[{"key": None, "value": b""}]], HEADERS)},
+            "the key of a header must not be null",
+        ),
+        ({"value": pa.array([b""]), "timestamp": pa.array([7])}, "column timestamp has type int64"),
+        (
+            {"value": pa.array([b""]), "timestamp": pa.array([1 << 62], pa.timestamp("s"))},
+            "the column timestamp to milliseconds: .*out of bounds",
+        ),
+        ({"value": pa.array([b""]), "partition": pa.array(["0"])}, "column partition has type string, expected int"),
+        ({"value": pa.array([b""]), "partition": pa.array([-3])}, "invalid partition '-3'"),
     ],
 )
 def test_row_that_no_record_can_have_is_named(columns: dict[str, pa.Array], said: str) -> None:
@@ -76,8 +82,8 @@ def test_row_that_no_record_can_have_is_named(columns: dict[str, pa.Array], said
     ("topic", "said"),
     [
         (None, "no topic"),
-        (pa.array(["t", None]), "rows without a topic: 1"),
-        (pa.array([1, 2]), "column topic is int64"),
+        (pa.array(["t", None]), "Rows without a topic: 1"),
+        (pa.array([1, 2]), "column topic has type int64"),
     ],
 )
 def test_a_row_without_topic_is_refused(topic: pa.Array | None, said: str) -> None:

@@ -24,5 +24,5 @@ def test_timeout_of_a_call_holds_for_each_record_unless_another_is_given(
 
 
 def test_linger_that_leaves_no_time_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match=r"^linger\.ms=5000 leaves no time to send within the timeout of 1000 ms$"):
+    with pytest.raises(ConfigError, match=r"^linger\.ms=5000 must be less than the timeout of 1000ms$"):
         writing_properties({**SERVER, "max.block.ms": 1000, "linger.ms": 5000})

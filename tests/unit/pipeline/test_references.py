@@ -36,9 +36,9 @@ def test_references_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("env:KCTL_NO_SUCH_VARIABLE", "no environment variable KCTL_NO_SUCH_VARIABLE"),
-        ("file:/no/such/file", "/no/such/file, where the task runs: No such file"),
-        ("file:relative", "takes an absolute path, not 'relative'"),
+        ("env:KCTL_NO_SUCH_VARIABLE", "the environment of the task has no variable KCTL_NO_SUCH_VARIABLE"),
+        ("file:/no/such/file", "/no/such/file .* on the machine of the task: No such file"),
+        ("file:relative", "'file:relative': use file: with an absolute path"),
         ("file:{folder}/client.properties#other", "has no property other"),
         ("file:{folder}", "Is a directory"),
     ],
@@ -51,14 +51,14 @@ def test_unresolvable_reference_is_refused_without_the_secret(tmp_path: Path, re
 
 
 def test_a_secret_in_plain_text_is_refused_and_not_repeated() -> None:
-    with pytest.raises(ConfigError, match=r"ssl.key.password: a secret would travel .* env:NAME") as caught:
+    with pytest.raises(ConfigError, match=r"ssl.key.password is a secret, which would be sent .* env:NAME") as caught:
         refuse_plain_secrets({"ssl.key.password": "canary"})
     assert "canary" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["http://me:canary@a", "http://b,https://canary@a:1/x", "HTTP://:canary@a"])
 def test_a_registrys_url_with_a_user_is_a_secret(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"schema.registry.url: a secret would travel") as caught:
+    with pytest.raises(ConfigError, match=r"schema.registry.url is a secret, which would be sent") as caught:
         refuse_plain_secrets({"schema.registry.url": url})
     assert "canary" not in str(caught.value)
     refuse_plain_secrets({"schema.registry.url": "http://b,https://a:1/@x"})

@@ -10,18 +10,18 @@ from kctl.pipeline.resume_point import ResumePoint
     [
         (ResumePoint(10, "one", 12), "one", 12, ""),
         (ResumePoint(10, "one", 12), "one", 10, ""),  # read_committed may end before what was seen uncommitted
-        (ResumePoint(10, "one", 12), "one", 9, "t-3 ends at offset 9, and ended at 10 or later when it was copied"),
+        (ResumePoint(10, "one", 12), "one", 9, "t-3 ends at offset 9, but an earlier run found offset 10"),
         (
             ResumePoint(10, "one", 12),
             "two",
             99,
-            "topic t was deleted and recreated (topic id one when it was copied",
+            "topic t was deleted and recreated: its topic ID was one, and is now",
         ),
         (ResumePoint(10, "", 12), "", 12, ""),
-        (ResumePoint(10, "", 12), "", 11, "t-3 ends at offset 11, and ended at 12 or later when it was copied"),
-        (ResumePoint(10, "one", 12), "", 11, "t-3 ends at offset 11, and ended at 12 or later when it was copied"),
+        (ResumePoint(10, "", 12), "", 11, "t-3 ends at offset 11, but an earlier run found offset 12"),
+        (ResumePoint(10, "one", 12), "", 11, "t-3 ends at offset 11, but an earlier run found offset 12"),
         (ResumePoint(10), "two", 10, ""),  # kept by a version of kctl that did not know ids
-        (ResumePoint(10), "two", 9, "t-3 ends at offset 9, and ended at 10 or later when it was copied"),
+        (ResumePoint(10), "two", 9, "t-3 ends at offset 9, but an earlier run found offset 10"),
     ],
 )
 def test_problem_names_recreated_and_truncated_topics(

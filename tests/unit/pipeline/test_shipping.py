@@ -41,11 +41,11 @@ def test_the_archive_alone_runs_the_client(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("python", "CPython 3.9", "has python CPython 3.9, and here it is"),
+        ("python", "CPython 3.9", "has python CPython 3.9, but this machine has"),
         ("platform", "linux aarch64", "has platform linux aarch64"),
         ("kctl", "0.0.1", "has kctl 0.0.1"),
-        ("pyarrow", "", "has no pyarrow"),
-        ("compiled", False, "as plain Python"),
+        ("pyarrow", "", "does not have pyarrow"),
+        ("compiled", False, "no compiled record codec"),
     ],
 )
 def test_worker_that_differs_is_refused_with_the_difference(field: str, value: Any, words: str) -> None:

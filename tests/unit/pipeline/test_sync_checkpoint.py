@@ -46,7 +46,7 @@ def test_checkpoint_of_another_sync_is_refused(tmp_path: Path, topics: list[str]
 
 def test_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
-    with pytest.raises(FolderError, match="is not empty and is not the checkpoint of a sync"):
+    with pytest.raises(FolderError, match="is not empty and is not a checkpoint of kctl pipeline sync"):
         SyncCheckpoint(tmp_path).read(["t"], "/data")
 
 
@@ -69,7 +69,7 @@ def test_damaged_facts_are_named(tmp_path: Path, content: bytes) -> None:
     (checkpoint.path / FACTS).write_bytes(content)
     with pytest.raises(ExportDataError, match=f"{FACTS} is damaged") as caught:
         checkpoint.read(["t"], "/data")
-    assert "remove the checkpoint" in caught.value.hint
+    assert "delete the checkpoint" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_batches_that_spark_cannot_continue_are_named(
     lose(checkpoint.path)
     with pytest.raises(ExportDataError, match=f"{name} is damaged") as caught:
         checkpoint.read(["t"], "/data")
-    assert "remove the checkpoint" in caught.value.hint
+    assert "delete the checkpoint" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["offsets/0", "commits/0", "commits/1", "commits/2", "commits", "metadata"])

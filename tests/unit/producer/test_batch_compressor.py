@@ -114,7 +114,7 @@ def test_a_batch_that_cannot_be_compressed_is_left_to_the_network_thread(caplog:
     run.encoded = None  # as good a failure as any
     helper.run()
     assert (run.is_compressing, helper.wakes) == (False, 1)
-    assert "could not be compressed" in caplog.text
+    assert "cannot compress a batch" in caplog.text
 
 
 def test_a_join_without_a_helper_waits_for_nothing() -> None:

@@ -165,9 +165,9 @@ def test_record_behind_an_unanswered_batch_reports_that_it_was_never_sent() -> N
     scenario.clock.advance(1000)
     scenario.expire()
     assert scenario.deliveries.result({})[:3] == (0, 1, 1)
-    batch = "waiting for node 1 to acknowledge the batch to t-0 (sent 1 time)"
+    batch = "waiting for broker 1 to acknowledge the batch to t-0 (sent 1 time)"
     assert f"while {batch}" in str(sent.exception(0))
-    assert f"while waiting, never sent, behind another batch: {batch}" in str(waiting.exception(0))
+    assert f"while waiting behind another batch, never sent: {batch}" in str(waiting.exception(0))
 
 
 def test_stale_metadata_errors_refresh_metadata_at_once() -> None:

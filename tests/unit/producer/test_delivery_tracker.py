@@ -87,7 +87,7 @@ def test_callback_that_raises_or_exits_harms_no_other_record(
     scenario.deliveries.finish(runs, GOOD)
     assert called == [second]
     assert scenario.deliveries.running_callback is None
-    assert "the producer continues" in caplog.text
+    assert "The producer continues" in caplog.text
 
 
 def test_flush_waits_for_what_was_accepted_before_it_and_nothing_after(scenario: Scenario) -> None:

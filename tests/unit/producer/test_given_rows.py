@@ -76,10 +76,10 @@ def test_columns_are_copied() -> None:
     [
         ({"values": [b"", "x"]}, "row 1: value must be bytes"),
         ({"values": [b"", b""], "keys": [None, 3]}, "row 1: key must be bytes"),
-        ({"values": [b"", b""], "keys": [None]}, "keys has 1 entries, values 2"),
+        ({"values": [b"", b""], "keys": [None]}, "keys has 1 entries instead of 2"),
         ({"values": [b""], "timestamps_ms": 1 << 63}, "timestamp_ms must be"),
         ({"values": [b""], "timestamps_ms": [1 << 63]}, "row 0: timestamp_ms must be"),
-        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries, values 1"),
+        ({"values": [b""], "timestamps_ms": []}, "timestamps_ms has 0 entries instead of 1"),
         ({"values": [b"", b""], "headers": [(), [("h", "x")]]}, "row 1: header 'h' must be bytes"),
     ],
 )

@@ -55,7 +55,7 @@ def test_the_future_is_done_with_its_last_row_and_names_the_first_failure() -> N
     future.settle(2, Outcome())
     future.settle(1, Outcome(LATE))
     assert not future.done()
-    assert "2 records to t are being delivered" in future.waited_for
+    assert "waiting for the delivery of 2 records to t" in future.waited_for
     future.settle(2, Outcome(DeliveryTimeout("later", timeout_ms=1, elapsed_ms=1)))
     assert future.done()
     with pytest.raises(UndeliveredError) as caught:

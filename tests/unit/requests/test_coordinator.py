@@ -163,7 +163,7 @@ def test_while_a_request_is_not_answered_another_node_is_asked_who_coordinates()
     assert scenario.network.hung_up == [PROMPT, HELD]
     assert scenario.network.dedicated[PROMPT] == Node(PROMPT, "host3", 9092)
     assert scenario.coordinator.ready(PROMPT)
-    assert "is no longer the coordinator, node 3 is" in str(scenario.coordinator.error)
+    assert "is no longer the coordinator, broker 3 is" in str(scenario.coordinator.error)
     fail(request, ConnectionLost("of the one before"))
     assert scenario.coordinator.ready(PROMPT)
     scenario.client.clock.advance(60_000)

@@ -13,5 +13,5 @@ def test_advertised_address_that_fails_has_the_words_that_it_has_without_a_leade
     leaders = Leaders(client)
     refused = ConnectionRefused("kafka:9092: connection refused")
     error = AdvertisedAddressError(1, refused)
-    assert leaders.not_ready_reason(1, error) == "bootstrap ok; broker 1 advertises kafka:9092: connection refused"
-    assert leaders.not_ready_reason(1, refused).startswith("leader node 1 cannot be reached: ")
+    assert leaders.not_ready_reason(1, error) == "bootstrap ok, but broker 1 advertises kafka:9092: connection refused"
+    assert leaders.not_ready_reason(1, refused).startswith("leader broker 1 cannot be reached: ")

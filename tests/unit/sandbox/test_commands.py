@@ -145,14 +145,14 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
     [
         ("", "no command: use one of start, stop, clear"),
         ("explode 1", "unknown command 'explode': use one of start"),
-        ("start 2", "start takes NODE|all FAULT [MS]"),
-        ("start 2 freeze 1 2", "start takes NODE"),
-        ("start 9 freeze", "start: no node 9: use 1 to 3"),
+        ("start 2", "invalid arguments of start: use NODE|all FAULT [MS]"),
+        ("start 2 freeze 1 2", "invalid arguments of start: use NODE"),
+        ("start 9 freeze", "start: no broker 9: use 1 to 3"),
         ("start x freeze", "start: invalid number 'x': use 0 or more"),
         ("start 1 melt", "start: unknown fault 'melt': use one of blackhole, "),
-        ("start 1 delay", "start: fault delay with ms=0"),
-        ("fail Nope NOT_COORDINATOR", "fail: 'Nope' cannot be made to fail"),
-        ("fail Fetch NOPE", "fail: no error code 'NOPE'"),
+        ("start 1 delay", "start: invalid ms=0 for fault delay"),
+        ("fail Nope NOT_COORDINATOR", "fail: cannot fail requests of 'Nope'"),
+        ("fail Fetch NOPE", "fail: unknown error code 'NOPE'"),
         ("fail Fetch NOT_COORDINATOR 0", "fail: invalid count 0"),
         ("lead u 0 1", "lead: no partition 0 of topic 'u'"),
         ("lead t 0 2 99", "lead: 99 in a log from 0 to 3"),
@@ -160,14 +160,14 @@ def test_commands(scenario: Scenario, lines: list[str], look: Found, expected: o
         ("delete-records t 0 99", "delete-records: offset 99"),
         ("trouble g NONE", "trouble: NONE is not a coordinator error"),
         ("trouble-transaction x NONE", "trouble-transaction: NONE is not a coordinator error"),
-        ("coordinate-transaction x 9", "coordinate-transaction: no node 9"),
+        ("coordinate-transaction x 9", "coordinate-transaction: no broker 9"),
         ("expire-producers u 0", "expire-producers: no partition 0 of topic 'u'"),
         ("disk 1 much", "disk: invalid number 'much'"),
-        ("hold-metadata 9", "hold-metadata: no node 9"),
+        ("hold-metadata 9", "hold-metadata: no broker 9"),
         ("limit sleep 10", "limit: unknown quota 'sleep': use one of produce, fetch"),
         ("limit fetch much", "limit: invalid number 'much'"),
-        ("limit fetch 0", "limit: 0 bytes a second: 1 to "),
-        ("limit fetch 10 9", "limit: no node 9"),
+        ("limit fetch 0", "limit: 0 bytes per second is invalid: use 1 to "),
+        ("limit fetch 10 9", "limit: no broker 9"),
     ],
 )
 def test_words_that_make_no_sense(scenario: Scenario, line: str, why: str) -> None:
@@ -194,7 +194,9 @@ def test_sessions_are_forgotten(scenario: Scenario) -> None:
 def test_former_names_of_commands_and_faults_work(scenario: Scenario) -> None:
     for former, name in FORMER_NAMES.items():
         assert former not in COMMANDS
-        with pytest.raises(CommandRefused, match=rf"^{former} takes {re.escape(COMMANDS[name].arguments)}$"):
+        with pytest.raises(
+            CommandRefused, match=rf"^invalid arguments of {former}: use {re.escape(COMMANDS[name].arguments)}$"
+        ):
             carry_out(scenario.sandbox, [former, *["x"] * 9])
     carry_out(scenario.sandbox, ["start", "1", "drop-answers"])
     assert _faults(scenario)[0] == (Fault.DROP_RESPONSES,)

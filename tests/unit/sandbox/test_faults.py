@@ -34,5 +34,5 @@ def test_several_faults_and_healing() -> None:
 
 @pytest.mark.parametrize(("fault", "ms"), [(Fault.DELAY, 0), (Fault.REFUSE, 5)])
 def test_milliseconds_belong_to_delay(fault: Fault, ms: int) -> None:
-    with pytest.raises(ValueError, match="only delay takes milliseconds"):
+    with pytest.raises(ValueError, match="use ms > 0 for delay only"):
         NodeFaults().start(fault, ms=ms)

@@ -110,7 +110,7 @@ def test_of_one_node_or_of_all_and_healed() -> None:
 
 @pytest.mark.parametrize("api", ["Nothing", "fetch", ""])
 def test_only_apis_that_are_served_fail(api: str) -> None:
-    with pytest.raises(ValueError, match="cannot be made to fail; AddOffsetsToTxn, "):
+    with pytest.raises(ValueError, match=r"cannot fail requests of .*: use one of AddOffsetsToTxn, "):
         Scenario().sandbox.fail_requests(api, CODE)
 
 

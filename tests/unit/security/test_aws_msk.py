@@ -75,7 +75,7 @@ def test_credentials_of_environment_and_profile(home: Path, monkeypatch: pytest.
 
 def test_environment_is_enough_without_boto3(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "botocore.session", None)
-    with pytest.raises(AuthenticationError, match="needs boto3"):
+    with pytest.raises(AuthenticationError, match="needs the Python package boto3"):
         found("team")
     with pytest.raises(AuthenticationError, match=r"\$AWS_ACCESS_KEY_ID"):
         found(None)

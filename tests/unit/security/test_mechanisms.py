@@ -1,5 +1,7 @@
 """The mechanism that a config asks for."""
 
+import re
+
 import pytest
 
 from kctl.client.config import ClientConfig
@@ -52,13 +54,13 @@ def test_name_and_password(mechanism: str, module: str, first: bytes) -> None:
         (
             "OAUTHBEARER",
             'software.amazon.msk.auth.iam.IAMLoginModule required awsProfileName="hunter2";',
-            "OAuthBearerLoginModule; sasl.oauthbearer.method=aws_msk_iam needs no sasl.jaas.config",
+            "OAuthBearerLoginModule (sasl.oauthbearer.method=aws_msk_iam does not need sasl.jaas.config)",
         ),
         ("SCRAM-SHA-256", 'ScramLoginModule required password="hunter2";', "needs username"),
     ],
 )
 def test_missing_property_is_named_and_the_secret_is_not(mechanism: str, jaas: str | None, why: str) -> None:
-    with pytest.raises(ConfigError, match=why) as caught:
+    with pytest.raises(ConfigError, match=re.escape(why)) as caught:
         mechanism_from_config(config(mechanism, jaas), Zero(), "a")
     assert "hunter2" not in str(caught.value)
 

@@ -115,23 +115,23 @@ def test_a_broker_that_does_not_know_the_password_is_found_out() -> None:
 def test_iterations_out_of_bounds_are_refused_before_any_work(iterations: int) -> None:
     ours = client("SCRAM-SHA-256")
     nonce = ours.first().decode().rpartition("r=")[2]
-    with pytest.raises(AuthenticationError, match=f"requires {iterations} iterations, 4096 to 100000 are accepted"):
+    with pytest.raises(AuthenticationError, match=f"requires {iterations} iterations, but 4096 to 100000 are accepted"):
         ours.step(f"r={nonce}x,s={b64encode(SALT).decode()},i={iterations}".encode())
 
 
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (b"", "malformed first response"),
-        (b"r=other,s=AAAA,i=4096", "nonce does not continue ours"),
-        (b"r=NONCE,s=AAAA,i=4096", "nonce does not continue ours"),
+        (b"", "the first response is malformed"),
+        (b"r=other,s=AAAA,i=4096", "nonce of the broker does not start with"),
+        (b"r=NONCE,s=AAAA,i=4096", "nonce of the broker does not start with"),
         (b"r=NONCEx,s=A,i=4096", "malformed base64"),
-        (b"r=NONCEx,s=,i=4096", "malformed first response"),
-        (b"m=ext,r=NONCEx,s=AAAA,i=4096", "malformed first response"),
-        (b"r=NONCEx,s=AAAA,i=-1", "malformed first response"),
+        (b"r=NONCEx,s=,i=4096", "the first response is malformed"),
+        (b"m=ext,r=NONCEx,s=AAAA,i=4096", "the first response is malformed"),
+        (b"r=NONCEx,s=AAAA,i=-1", "the first response is malformed"),
         (b"e=other-error", "the broker reports 'other-error'"),
         (b"\xff\xfe", "not UTF-8"),
-        (b"x" * 5000, "at most 4096"),
+        (b"x" * 5000, "more than 4096"),
     ],
 )
 def test_a_bad_first_answer_is_named(answer: bytes, why: str) -> None:

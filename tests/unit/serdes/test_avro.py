@@ -249,7 +249,7 @@ def test_decimal_that_is_none_is_bytes(logical: dict[str, object]) -> None:
 
 def test_decimal_of_many_bytes_is_refused() -> None:
     codec = AvroCodec(json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}))
-    with pytest.raises(DecodeError, match="a decimal of 8128 bytes"):
+    with pytest.raises(DecodeError, match=r"the decimal has too many bytes \(8128\)"):
         codec.decode(b"\x80\x7f" + b"\x55" * 8128)
 
 

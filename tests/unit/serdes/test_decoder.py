@@ -93,5 +93,5 @@ def test_value_that_is_too_large_is_not_decoded(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("kctl.serdes.decoder.MOST_VALUE_BYTES", 10)
     decoder = Decoder(Form.JSON, "h", None, JsonSchemaCodec(""))
     assert decoder.decode(b'"12345678"') == Decoded("12345678")
-    with pytest.raises(DecodeError, match="it has 11 bytes, and kctl decodes up to 10"):
+    with pytest.raises(DecodeError, match="the data has 11 bytes, more than the limit of 10"):
         decoder.decode(b'"123456789"')

@@ -104,7 +104,7 @@ def test_descriptor_set_needs_no_frame() -> None:
 
 
 def test_descriptor_set_without_files_or_messages_has_no_empty_hint() -> None:
-    with pytest.raises(SchemaError, match="there is no Protobuf file"):
+    with pytest.raises(SchemaError, match="the schema contains no Protobuf file"):
         ProtobufCodec.of_set(b"", "shop.Order")
     empty = descriptor_pb2.FileDescriptorSet(file=[descriptor_pb2.FileDescriptorProto(name="f")])
     with pytest.raises(SchemaError, match=r"no message shop\.Order") as raised:
@@ -149,7 +149,7 @@ def test_invalid_files_are_schema_errors(files: list[tuple[str, bytes]]) -> None
 
 
 def test_text_of_a_proto_file_is_refused_with_what_to_do() -> None:
-    with pytest.raises(SchemaError, match="only as text") as raised:
+    with pytest.raises(SchemaError, match="returned the Protobuf schema as text") as raised:
         file_of('syntax = "proto3";')
     assert "--protoset" in raised.value.hint
 

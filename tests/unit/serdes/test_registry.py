@@ -196,7 +196,7 @@ def test_response_that_is_no_schema_is_an_error_with_the_url(
 
 def test_huge_schema_is_refused(http: InMemoryHttp) -> None:
     http.failures["one"] = HttpResponse(200, "", {}, json.dumps({"schema": "x" * (MOST_SCHEMA_CHARS + 1)}).encode())
-    with pytest.raises(SchemaError, match="the limit is"):
+    with pytest.raises(SchemaError, match="more than the limit of"):
         registry_of(http, ManualClock()).schema(1)
 
 

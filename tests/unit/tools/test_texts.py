@@ -36,7 +36,7 @@ def test_each_kind_of_text_is_found() -> None:
         "Print records from topics.",  # the help of a command
         "Exit after the last record that existed at startup.",  # of an option
         "The port is closed",  # a page of kctl explain
-        "check user name, password and mechanism",  # a hint of the client
+        "check user name, password, and mechanism",  # a hint of the client
         "PATTERN",  # what follows an option
     } <= {text for texts in all_texts().values() for text in texts}
     assert "kctl groups lag" in all_texts()

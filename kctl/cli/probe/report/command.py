@@ -38,7 +38,7 @@ def report(
         ),
     ],
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the report to this file, as an HTML page.")
+        Path | None, typer.Option("--html", metavar="FILE", help="File to write the report to, as an HTML page.")
     ] = None,
     cert_warn: CertWarn = CERT_WARN_MS,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 for any finding.")] = False,
@@ -63,13 +63,11 @@ def report(
     for each in stored:
         read_file(each.url, place_of(each.place), statistics, each.open)
     bad = [one_line(f"{file}{f':{line}' * bool(line)}: {why}") for file, line, why in statistics.bad_samples]
-    first = f", the first: {bad[0]}" if bad else ""
+    first = f" (first: {bad[0]})" if bad else ""
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
-        hint = "record results with: kctl probe --watch --output jsonl >FILE, or with --trace-file FILE of any command"
-        what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe result or trace"
-        raise CommandError(
-            ExitCode.DATA, f"nothing to report in {counted(len(local) + len(stored), 'file')}: {what}", hint
-        )
+        hint = "record results with kctl probe --watch --output jsonl >FILE, or add --trace-file FILE to any command"
+        what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe results or traces found"
+        raise CommandError(ExitCode.DATA, f"cannot report on {counted(len(local) + len(stored), 'file')}: {what}", hint)
     found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
     if output is not Output.TABLE:
         write_document(common.environment, output, as_object(found))
@@ -99,8 +97,8 @@ def _existing(files: list[str], common: Common) -> "tuple[list[Path], list[Store
             continue
         assert isinstance(place, Path)
         if not place.exists() or place.is_dir():
-            what = "is a directory, list its files" if place.is_dir() else "no such file"
-            raise CommandError(ExitCode.USAGE, f"{place}: {what}")
+            what = "the path is a directory, not a file" if place.is_dir() else "the file does not exist"
+            raise CommandError(ExitCode.USAGE, f"cannot read {place}: {what}")
         local.append(place)
     return local, stored
 

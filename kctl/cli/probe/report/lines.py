@@ -28,16 +28,16 @@ def parse_line(data: bytes) -> dict[str, Any]:
     try:
         found = checked(json.loads(data.strip().decode("utf-8-sig")), dict)
     except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
+        raise ValueError("the line is not UTF-8") from None
     except json.JSONDecodeError as e:
-        cut = "" if data.endswith(b"\n") else "; the last line may be truncated"
-        raise ValueError(f"not JSON: {e.msg} at column {e.colno}{cut}") from None
+        cut = "" if data.endswith(b"\n") else " (the last line may be truncated)"
+        raise ValueError(f"the line is not JSON: {e.msg} at column {e.colno}{cut}") from None
     except RecursionError:
-        raise ValueError("not JSON: nested too deeply") from None
+        raise ValueError("the line is not supported: JSON is nested too deeply") from None
     if "event" not in found:
-        raise ValueError("not a line of kctl probe or --trace-file: it has no field 'event'")
+        raise ValueError("the line is not from kctl probe or --trace-file: the field 'event' is missing")
     if get(found, "v", int) != VERSION:
-        raise ValueError(f"schema version {found['v']}, this kctl reads {VERSION}")
+        raise ValueError(f"schema version {found['v']} is not supported: this kctl reads version {VERSION}")
     return found
 
 
@@ -53,7 +53,7 @@ def one_of(fields: Fields, name: str, known: tuple[str, ...]) -> str:
     """Return a field whose value must be in `known`."""
     value = get(fields, name, str)
     if value not in known:
-        raise ValueError(f"{name}: {value[:40]!r} is not one of {', '.join(known)}")
+        raise ValueError(f"invalid {name} {value[:40]!r}: use {', '.join(known)}")
     return value
 
 
@@ -72,7 +72,7 @@ def checked(value: Any, kind: type[Kind]) -> Kind:
     if type(value) is not kind:
         raise ValueError(f"expected {_KINDS[kind]}, found {_KINDS.get(type(value), 'a fraction')}")
     if isinstance(value, str) and len(value) > _LONGEST_NAME:
-        raise ValueError(f"{len(value)} characters, more than {_LONGEST_NAME}")
+        raise ValueError(f"the string has {len(value)} characters, more than {_LONGEST_NAME}")
     if isinstance(value, int) and not 0 <= value <= _LARGEST:
         raise ValueError("out of range")
     return value

@@ -42,7 +42,7 @@ def _open(path: str) -> IO[bytes]:
     mode = os.fstat(file.fileno()).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
         file.close()
-        raise OSError("not a regular file or pipe")
+        raise OSError("the path is not a regular file or pipe")
     return file
 
 
@@ -67,7 +67,7 @@ class _Reader:
     def read(self, line: int, data: bytes) -> None:
         try:
             if len(data) > LONGEST_LINE_BYTES:
-                raise ValueError(f"longer than {LONGEST_LINE_BYTES} bytes")
+                raise ValueError(f"the line is longer than {LONGEST_LINE_BYTES} bytes")
             if data.strip():
                 self._read(parse_line(data))
         except ValueError as e:

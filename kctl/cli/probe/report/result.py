@@ -103,16 +103,16 @@ def _of_node(node: NodeStatistics, now_ms: int, cert_warn_ms: int) -> Iterator[t
         yield "never-ready", "error", f"all {node.attempts} attempts failed ({causes})"
     elif node.expired and node.expired >= EXPIRING_RATE * node.attempts:
         phases = ", ".join(f"{name} {sum(each.expired.values())}" for name, each in node.phases.items() if each.expired)
-        yield "expires", "warning", f"{node.expired} of {node.attempts} attempts expired ({phases})"
+        yield "expires", "warning", f"{node.expired} of {node.attempts} attempts timed out ({phases})"
     requests = sum(sum(each.expired.values()) for each in node.requests.values())
     if requests:
-        yield "requests-expire", "warning", f"{requests} requests expired"
+        yield "requests-expire", "warning", f"{requests} requests timed out"
     days = days_left(node, now_ms)
     subject = node.certificate[2] if node.certificate else ""
     if days is not None and days <= 0:
-        yield "certificate-expired", "error", f"{subject} expired {-days:.0f} days ago"
+        yield "certificate-expired", "error", f"certificate {subject} expired {-days:.0f} days ago"
     elif days is not None and days * DAY_MS <= cert_warn_ms:
-        yield "certificate-expires", "warning", f"{subject} expires in {days:.0f} days"
+        yield "certificate-expires", "warning", f"certificate {subject} expires in {days:.0f} days"
 
 
 def _certificate(found: tuple[int, int, str], left_days: float | None) -> dict[str, Any]:

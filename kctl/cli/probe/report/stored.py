@@ -58,7 +58,11 @@ def stored_files(url: StoreUrl, properties: Mapping[str, object]) -> list[Stored
         if each.key.endswith(ENDINGS):
             found.append(StoredFile(store, each))
         if len(found) > MOST_FILES:
-            raise CommandError(ExitCode.USAGE, f"{url}: more than {MOST_FILES} JSON files", "choose a subdirectory")
+            raise CommandError(
+                ExitCode.USAGE,
+                f"cannot read {url}: the directory has more than {MOST_FILES} JSON files",
+                "choose a subdirectory",
+            )
     if not found:
-        raise CommandError(ExitCode.USAGE, f"{url}: no such object, or directory with JSON files")
+        raise CommandError(ExitCode.USAGE, f"cannot read {url}: no object or directory with JSON files found")
     return found

@@ -16,8 +16,8 @@ from kctl.version import VERSION
 MOST_ROWS = 50
 """Maximum number of rows of a table; JSON has all."""
 EXPLANATION = (
-    "Durations are in milliseconds. False expiries: share of healthy attempts (for --api-timeout: calls) that "
-    "would time out. >=: too many attempts timed out to measure more. Use a longer timeout in the probe."
+    "Durations are in milliseconds. False expiries are the share of healthy attempts (for --api-timeout, calls) that "
+    "would time out. After >=, the value may be too low because attempts timed out: probe with a longer timeout."
 )
 
 
@@ -36,7 +36,7 @@ def sections(report: Report) -> Iterator[TitledRows]:
         counts = f"{place.files} files, {place.rounds} probes, {place.traces} traces"
         tables += [
             (f"{name}: {counts}", _phases(place)),
-            (f"{name}: setup of each node, phases with p50/p99", _nodes(place)),
+            (f"{name}: setup time by broker, phases with p50/p99", _nodes(place)),
         ]
     bad: list[Row] = [{"file": file, "line": line or None, "reason": reason} for file, line, reason in read.bad_samples]
     for title, rows in [*tables, (f"Invalid lines: {read.bad_lines}", bad)]:
@@ -60,7 +60,7 @@ def text_lines(report: Report, width: int | None) -> Iterator[str]:
 
 def page(report: Report) -> str:
     introduction = (
-        f"{report.statistics.lines:,} lines, read {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
+        f"{report.statistics.lines:,} lines read on {datetime.fromtimestamp(report.now_ms / 1000, UTC):%F %H:%M} UTC "
         f"by kctl {VERSION}. {EXPLANATION}"
     )
     return html_page("Kafka connections", introduction, sections(report))

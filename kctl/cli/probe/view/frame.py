@@ -94,9 +94,9 @@ def _foot(scene: Scene, rows: int) -> list[Text]:
             if waits_ms < scene.left_ms:
                 who = one_line(str(scene.next_limit.target))
                 option = OPTION_OF_LIMIT.get(scene.next_limit.name, scene.next_limit.name)
-                lines.append(text_of(f"next: {option} of {who} in {_seconds(waits_ms)}"))
+                lines.append(text_of(f"next timeout: {option} of {who} in {_seconds(waits_ms)}"))
             else:
-                lines.append(text_of(f"next: --api-timeout in {_seconds(scene.left_ms)}"))
+                lines.append(text_of(f"next timeout: --api-timeout in {_seconds(scene.left_ms)}"))
     return lines
 
 

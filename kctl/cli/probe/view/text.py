@@ -92,7 +92,7 @@ def round_progress(reports: Sequence[AddressReport], timer: Timer) -> str:
     words = f"{counted(len(reports), 'address', 'addresses')}, {timer.remaining_ms / 1000:.0f}s left"
     unfinished = [each for each in reports if not (each.is_ready or each.is_done or each.error is not None)]
     if unfinished and timer.elapsed_ms >= NAME_UNFINISHED_AFTER_MS:
-        words += f"; {one_line(str(unfinished[0].target))} {state(unfinished[0])}"
+        words += f", {one_line(str(unfinished[0].target))} {state(unfinished[0])}"
         words += f", and {len(unfinished) - 1} more" if unfinished[1:] else ""
     return words
 
@@ -105,7 +105,7 @@ def finding_lines(findings: Sequence[ProbeFinding]) -> list[str]:
         if finding.hint:
             lines.append(f"  hint: {finding.hint}")
     if len(findings) > MOST_FINDINGS:
-        lines.append(f"and {len(findings) - MOST_FINDINGS} more findings; --output json has them all")
+        lines.append(f"and {len(findings) - MOST_FINDINGS} more findings. List all findings with --output json")
     return [shown(line) for line in lines]
 
 
@@ -138,7 +138,7 @@ def _names(reports: Sequence[AddressReport]) -> Iterable[str]:
             place = (report.target.host, report.target.port)
             if place != (broker.host, broker.port):
                 pairs[f"{report.target} is broker {broker.node_id}, advertised as {broker.host}:{broker.port}"] = None
-    yield from _first(list(pairs), "names that differ")
+    yield from _first(list(pairs), "brokers with other advertised addresses")
 
 
 def _tls(result: ProbeResult) -> Iterable[str]:
@@ -156,7 +156,7 @@ def _tls(result: ProbeResult) -> Iterable[str]:
             until = f"until {certificate.not_after} ({days} days)" if days >= 0 else f"expired {certificate.not_after}"
             names = f", for {', '.join(certificate.names)}" if certificate.names else ""
             lines.append(f"  certificate {certificate.subject}, issuer {certificate.issuer}, {until}{names}")
-    yield from _first(lines, "lines on TLS")
+    yield from _first(lines, "lines about TLS")
 
 
 def _mechanisms(reports: Sequence[AddressReport]) -> Iterable[str]:
@@ -181,7 +181,7 @@ def _idle(reports: Sequence[AddressReport]) -> Iterable[str]:
     if tested:
         alive = [idle for idle in tested if idle.error is None]
         longest = show_duration(max(idle.idle_ms for idle in tested))
-        yield f"idle: {len(alive)} of {len(tested)} connections survived {longest} of silence"
+        yield f"idle: {len(alive)} of {len(tested)} connections survived {longest} without traffic"
 
 
 def _places(places: Sequence[str]) -> str:

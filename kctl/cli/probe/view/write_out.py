@@ -84,7 +84,7 @@ def parse_template(text: str) -> Template:
     Raises: ValueError: a field is unknown, a % or backslash is not escaped, or the template is too long.
     """
     if len(text) > LONGEST_TEMPLATE:
-        raise ValueError(f"a template of {len(text)} characters is too long")
+        raise ValueError(f"the template has {len(text)} characters, more than {LONGEST_TEMPLATE}")
     pieces: Template = []
     for match in _PIECE.finditer(text):
         pieces.append(_piece(match))
@@ -99,11 +99,11 @@ def _piece(match: re.Match[str]) -> str | Field:
         return _field(name)
     if escape is not None:
         if escape not in _ESCAPES:
-            raise ValueError(f"\\{escape} is not an escape: use \\n, \\t, \\r, and \\\\")
+            raise ValueError(f"unknown escape \\{escape}: use \\n, \\t, \\r, or \\\\")
         return _ESCAPES[escape]
     if percent == "%":
         return "%"
-    raise ValueError(f"unexpected %{percent}: write %{{name}} for a field, and %% for a percent sign")
+    raise ValueError(f"unexpected %{percent}: write %{{name}} for a field, or %% for a percent sign")
 
 
 def _field(name: str) -> Field:

@@ -20,12 +20,12 @@ def read_java(raw: bytes, name: str) -> Read:
     login = {each: escape(found.pop(each)) for each in (USERNAME, PASSWORD) if each in found}
     properties = taken(found, notes)
     if notes and ITS_OWN & set(found):
-        notes.append(f"{', '.join(sorted(ITS_OWN & set(found)))}: a name of librdkafka, read with --from librdkafka")
+        notes.append(f"{', '.join(sorted(ITS_OWN & set(found)))}: librdkafka properties need --from librdkafka")
     if len(login) == 1 and JAAS not in properties:
         given, missing = (USERNAME, PASSWORD) if USERNAME in login else (PASSWORD, USERNAME)
         raise ConfigError(f"{name} has {given} without {missing}: a login needs both", key=given)
     if login:
-        reason = "left out: the login is sasl.jaas.config" if JAAS in properties else "written as sasl.jaas.config"
+        reason = "omitted: sasl.jaas.config already has a login" if JAAS in properties else "saved as sasl.jaas.config"
         notes.append(f"{' and '.join(login)}: {reason}")
         properties = dict(written_with_jaas({**properties, **login}))
     return Read(properties, notes)
@@ -37,6 +37,6 @@ def write_java(values: Mapping[str, str | None]) -> tuple[str, list[str]]:
     Args: values: resolved values by property; None for secrets to omit.
     """
     given = {name: value for name, value in values.items() if value is not None}
-    notes = [f"{name}: left out, a secret, which --with-secrets writes" for name in values if name not in given]
+    notes = [f"{name}: secret omitted. To include secrets, add --with-secrets" for name in values if name not in given]
     header = "".join(f"# {line}\n" for line in ("Written by kctl profile export.", *notes))
     return header + write_properties(given), notes

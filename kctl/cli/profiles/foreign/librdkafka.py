@@ -29,8 +29,8 @@ _WORDS: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """Values that differ from Kafka, by the property's name in Kafka."""
 _REASONS = {
-    "request.timeout.ms": "there it limits how long a broker waits for replicas, not a request",
-    "enable.ssl.certificate.verification": "kctl always checks certificates, against ssl.ca.location",
+    "request.timeout.ms": "in librdkafka, this timeout limits the wait for replicas, not for a response",
+    "enable.ssl.certificate.verification": "kctl always checks certificates against ssl.ca.location",
 }
 
 
@@ -47,11 +47,11 @@ def read_librdkafka(raw: bytes, name: str) -> Read:
         key = key.removeprefix("topic.")
         ours = LIBRDKAFKA_NAMES.get(key, key)
         if key in _REASONS and value != "true":
-            notes.append(f"{key}: left out: {_REASONS[key]}")
+            notes.append(f"{key}: omitted: {_REASONS[key]}")
         elif key not in ITS_OWN or key in LIBRDKAFKA_NAMES:
             kafka[ours] = _WORDS.get(ours, {}).get(value, value)
         elif key not in _REASONS:
-            notes.append(f"{key}: left out: it is librdkafka's own")
+            notes.append(f"{key}: omitted: only librdkafka has this property")
     if "ssl.truststore.location" in kafka:
         kafka["ssl.truststore.type"] = "PEM"
     properties = taken(kafka, notes)
@@ -68,18 +68,18 @@ def _store(files: Mapping[str, str]) -> dict[str, str]:
     pairs = ((CHAIN, "ssl.certificate.location"), (KEY, "ssl.key.location"))
     missing = next((theirs for _, theirs in pairs if theirs not in files), None)
     if missing is not None:
-        raise ConfigError(f"{missing} is missing: key and certificate go together", key=missing)
+        raise ConfigError(f"{missing} is missing: set both key and certificate", key=missing)
     named = {ours: f"${{file:{os.path.abspath(files[theirs])}}}" for ours, theirs in pairs}
     return {"ssl.keystore.type": "PEM", **named}
 
 
 def _read_lines(raw: bytes, name: str) -> dict[str, str]:
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: larger than {LARGEST_FILE_BYTES} bytes")
+        raise ConfigError(f"cannot read {name}: the file is larger than {LARGEST_FILE_BYTES} bytes")
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise ConfigError(f"{name}: not UTF-8") from None
+        raise ConfigError(f"cannot read {name}: the file is not UTF-8") from None
     found: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         line = _replaced(line.strip(_BLANK), "\\:", ":")
@@ -88,7 +88,7 @@ def _read_lines(raw: bytes, name: str) -> dict[str, str]:
             continue
         key, equals, value = line.partition("=")
         if not key.strip(_BLANK) or not equals:
-            raise ConfigError(f"{name} line {number}: not of the form name=value")
+            raise ConfigError(f"{name} line {number}: use the form name=value")
         found[key.strip(_BLANK)] = value.strip(_BLANK)
     return found
 

@@ -30,7 +30,7 @@ def read_rpk(raw: bytes, name: str, wanted: str | None = None) -> Read:
     profile = _choose(_parse(raw, name), name, wanted)
     api = _table(profile, "kafka_api", name)
     notes = [
-        f"{part}: left out: kctl speaks to Kafka's API only"
+        f"{part}: omitted: kctl uses only the Kafka API"
         for part in ("admin_api", "schema_registry", "cloud_cluster")
         if profile.get(part)
     ]
@@ -50,24 +50,24 @@ def _parse(raw: bytes, name: str) -> dict[str, Any]:
     import yaml  # deferred import: takes 15ms
 
     if len(raw) > LARGEST_FILE_BYTES:
-        raise ConfigError(f"{name}: larger than {LARGEST_FILE_BYTES} bytes")
+        raise ConfigError(f"cannot read {name}: the file is larger than {LARGEST_FILE_BYTES} bytes")
     depth = 0
     try:
         for event in yaml.parse(raw, Loader=yaml.BaseLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
-                raise ConfigError(f"{name}: nested too deeply")
+                raise ConfigError(f"{name}: the file is nested too deeply")
             if isinstance(event, yaml.AliasEvent):  # a few lines of aliases can expand to gigabytes
                 raise ConfigError(f"{name}: aliases (*{str(event.anchor)[:40]}) are not supported")
         document = yaml.load(raw, Loader=yaml.BaseLoader)  # all scalars are strings: a password 0123 is not a number
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         where = "" if mark is None else f" line {mark.line + 1}, column {mark.column + 1}"
-        raise ConfigError(f"{name}{where}: {e.problem or 'not YAML'}") from None
+        raise ConfigError(f"{name}{where}: {e.problem or 'the file is not YAML'}") from None
     except (yaml.YAMLError, ValueError, RecursionError):
-        raise ConfigError(f"{name}: not YAML") from None
+        raise ConfigError(f"{name}: the file is not YAML") from None
     if not isinstance(document, dict):
-        raise ConfigError(f"{name}: not a configuration of rpk")
+        raise ConfigError(f"{name}: the file is not an rpk configuration")
     return document
 
 
@@ -82,7 +82,7 @@ def _choose(document: Mapping[str, Any], name: str, wanted: str | None) -> Mappi
         return next(iter(profiles.values()))
     if chosen not in profiles:
         there = listed(profiles) or "none"
-        raise ConfigError(f"{name}: no profile {str(chosen)[:80]!r}: use one of {there}")
+        raise ConfigError(f"{name}: no profile {str(chosen)[:80]!r} found: use {there}")
     return profiles[str(chosen)]
 
 
@@ -91,7 +91,7 @@ def _table(parent: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
     if found is None or found in _NOTHING:
         return {}
     if not isinstance(found, dict):
-        raise ConfigError(f"{name}: {key} is not a map")
+        raise ConfigError(f"{name}: {key} must be a map")
     return found
 
 
@@ -103,7 +103,7 @@ def _takes_tls(api: Mapping[str, Any]) -> bool:
 
 def _brokers(brokers: Any, name: str) -> str:
     if not isinstance(brokers, list) or not brokers:
-        raise ConfigError(f"{name}: kafka_api.brokers lists no servers")
+        raise ConfigError(f"{name}: kafka_api.brokers must list at least one server")
     return ",".join(_with_port(str(broker)) for broker in brokers)
 
 
@@ -119,12 +119,10 @@ def _tls(tls: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, str]:
         properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": escape(str(ca))}
     key, chain = tls.get("key_file"), tls.get("cert_file")
     if bool(key) != bool(chain):
-        raise ConfigError(
-            f"{name}: tls.{'cert_file' if key else 'key_file'} is missing: key and certificate go together"
-        )
+        raise ConfigError(f"{name}: tls.{'cert_file' if key else 'key_file'} is missing: set both key and certificate")
     if key:
         properties["ssl.keystore.type"] = "PEM"
         properties |= {ours: f"${{file:{os.path.abspath(str(path))}}}" for ours, path in ((CHAIN, chain), (KEY, key))}
     if str(tls.get("insecure_skip_verify")).lower() == "true":
-        notes.append("tls.insecure_skip_verify: left out: kctl always checks certificates, against ca_file")
+        notes.append("tls.insecure_skip_verify: omitted: kctl always checks certificates against ca_file")
     return properties

@@ -42,7 +42,7 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
         elif why_ignored(name) is not None:
             properties[name] = escape(value)
         else:
-            notes.append(f"{name[:80]!r} is not a property that kctl knows, and was skipped")
+            notes.append(f"unknown property {name[:80]!r} omitted")
     return properties
 
 

@@ -38,7 +38,7 @@ def assignment_of(
         shares = {member_id: list(found.get(member_id, ())) for member_id in members}
         _check(found, shares, members, partitions_of)
     except BaseException as error:  # including sys.exit(), which would end the network thread
-        raise _failed(assignor, "share out the partitions", error) from error
+        raise _failed(assignor, "assign the partitions", error) from error
     return shares
 
 
@@ -49,7 +49,7 @@ def user_data_of(assignor: Assignor, owned: Iterable[TopicPartition], generation
         if not isinstance(found, bytes):
             raise TypeError(f"subscription_user_data() must return bytes, not {type(found).__name__}")
     except BaseException as error:  # as in assignment_of
-        raise _failed(assignor, "describe this member", error) from error
+        raise _failed(assignor, "return the user data of the subscription", error) from error
     return found
 
 
@@ -76,7 +76,7 @@ def _check(
             if not 0 <= partition < partitions_of.get(topic, 0):
                 raise ValueError(f"{topic}-{partition} does not exist")
             if topic not in wanted:
-                raise ValueError(f"member {member_id} gets {topic}-{partition}, and does not subscribe to {topic}")
+                raise ValueError(f"member {member_id} gets {topic}-{partition} but is not subscribed to {topic}")
             if (topic, partition) in assigned:
                 raise ValueError(f"{topic}-{partition} is assigned twice")
             assigned.add((topic, partition))

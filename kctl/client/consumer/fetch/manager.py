@@ -299,7 +299,7 @@ class FetchManager:
         if not isinstance(response, FetchResponse):
             asked = self._return_data(fetch.epochs, node_id)
             session.failed()
-            error = answer.error or RemoteProtocolError("Fetch: no response", api="Fetch")
+            error = answer.error or RemoteProtocolError("no response to the Fetch request", api="Fetch")
             self._on_failure(asked, node_id, error, answer.received_at_ms)
             return
         session.answered(response)
@@ -370,7 +370,7 @@ class FetchManager:
             self._reports.wait(tp, state, f"an open transaction begins at offset {offset}", WaitKind.OPEN_TRANSACTION)
         elif offset >= state.high_watermark:
             state.quiet_until_ms = now_ms + QUIET_MS
-            self._reports.wait(tp, state, f"at the end, offset {offset}", WaitKind.AT_END)
+            self._reports.wait(tp, state, f"reached the end of the partition, offset {offset}", WaitKind.AT_END)
 
     def _on_records(
         self, tp: TopicPartition, state: FetchState, data: PartitionData, records: FrameSlice, now_ms: int
@@ -415,7 +415,7 @@ class FetchManager:
                     )
                 )
             )
-        damage = walk.damage or ("no whole batch" if whole_bytes == 0 else "")
+        damage = walk.damage or ("the response contains no complete batch" if whole_bytes == 0 else "")
         if damage:
             resume_offset = base_offset_behind(bytes(records), whole_bytes)
             error = corrupt_batch(tp, state.next_offset, damage, whole_bytes, resume_offset)

@@ -64,8 +64,8 @@ class PositionCheck:
             self._reports.wait(
                 tp,
                 state,
-                f"requesting the end of epoch {state.fetched_epoch} "
-                f"from the new leader, {self._leaders.name_of(node_id)}",
+                f"requesting the end of leader epoch {state.fetched_epoch} "
+                f"from the new leader {self._leaders.name_of(node_id)}",
                 WaitKind.ANSWER,
                 node_id=node_id,
             )

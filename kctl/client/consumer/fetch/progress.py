@@ -49,8 +49,8 @@ def is_news(data: PartitionData, next_offset: int) -> bool:
 
 def no_progress(tp: TopicPartition, position: int, size_bytes: int) -> NoProgressError:
     return NoProgressError(
-        f"{tp}: the leader responded to a fetch from offset {position} with {size_bytes} bytes of record batches that "
-        f"end at offset {position - 1}; the same fetch would return them again",
+        f"cannot fetch {tp} from offset {position}: the leader returned {size_bytes} bytes of record batches that "
+        f"end at offset {position - 1}",
         topic=tp.topic,
         partition=tp.partition,
         position=position,

@@ -149,7 +149,7 @@ class PartitionReports:
 
     def another_topic(self, tp: TopicPartition, state: FetchState) -> None:
         """Report that metadata and assignment have different topic ids; either of them may be outdated."""
-        reason = f"topic {tp.topic} was deleted and recreated: metadata has another topic id than the assignment"
+        reason = f"topic {tp.topic} was recreated: the topic id in the metadata differs from the assignment"
         self.wait(tp, state, reason, WaitKind.RECREATED)
 
     def not_ready(self, node_id: int, entries: Iterable[Entry]) -> None:

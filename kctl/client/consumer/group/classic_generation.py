@@ -164,9 +164,13 @@ class Joined:
         }
         protocol = response.protocol_name or ""
         if members and protocol not in assignors:
-            raise RemoteProtocolError(f"JoinGroup: there is no assignor {protocol[:80]!r}", api="JoinGroup")
+            raise RemoteProtocolError(
+                f"the JoinGroup response contains the unknown assignor {protocol[:80]!r}", api="JoinGroup"
+            )
         if members and response.member_id not in members:
-            raise RemoteProtocolError("JoinGroup: the leader is not among the members", api="JoinGroup")
+            raise RemoteProtocolError(
+                "the JoinGroup response does not contain the group leader as a member", api="JoinGroup"
+            )
         return cls(response.member_id, protocol, members, skip_assignment=response.skip_assignment)
 
     def assign(self, counts: dict[str, int], assignors: Mapping[str, Assignor]) -> dict[str, bytes]:

@@ -162,7 +162,7 @@ class ClassicMembership(Membership):
         if released:
             self._join("partitions were released")
         elif self._rebalance.is_incomplete:
-            self._join("a static leader is back; its former process left no complete assignment")
+            self._join("a static leader has rejoined, and its earlier assignment is incomplete")
 
     def _on_beat(self, identity: MemberIdentity, sent_at_ms: int, answer: Answer) -> None:
         response = answer.response
@@ -177,7 +177,7 @@ class ClassicMembership(Membership):
         if self._place.state in HELD_BACK:
             self._look_for_lost_join(error, sent_at_ms)
         elif response.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
-            self.rejoin("the group rebalances")
+            self.rejoin("the group is rebalancing")
         elif response.error_code == ErrorCode.ILLEGAL_GENERATION and self.is_joining:
             pass  # the response to JoinGroup was lost; the next one has the generation
         elif isinstance(error, BrokerError) and not MEMBERSHIP.is_retried(error):

@@ -102,7 +102,7 @@ class Rebalance:
         if joined.counts is not None:
             counts = partition_counts(self._metadata, joined.topics)
             if counts is not None and counts != joined.counts:
-                return "the partitions of a topic changed"
+                return "the number of partitions of a topic changed"
         return ""
 
     def lost(self) -> None:
@@ -221,8 +221,8 @@ class Rebalance:
         """Drop an assignment with topics that are not subscribed, and join again. Repetitions wait for a backoff,
         unlike in Java.
         """
-        self.mismatch = f"the assignment had topics that are not in the subscription: {listed(foreign)}"
-        group_logger.warning("group %s: %s; joining again", self._coordinator.key, self.mismatch)
+        self.mismatch = f"the assignment contains topics that are not in the subscription: {listed(foreign)}"
+        group_logger.warning("rejoining group %s: %s", self._coordinator.key, self.mismatch)
         self.reason = "the assignment does not match the subscription"
         self._place.move(MemberEvent.JOIN)
         self._backoff.asked_again(now_ms)

@@ -430,7 +430,7 @@ class CommitManager:
 def not_a_member(cause: KafkaError | None) -> CommitFailedError:
     why = "" if cause is None else f" ({cause.name if isinstance(cause, BrokerError) else cause})"
     return CommitFailedError(
-        f"the offsets cannot be committed: the group has assigned the partitions to other members{why}; "
-        "poll more often (max.poll.interval.ms) or return fewer records per poll (max.poll.records)",
+        f"cannot commit the offsets: the group has assigned the partitions to other members{why}. "
+        "Poll more often (max.poll.interval.ms) or return fewer records per poll (max.poll.records)",
         cause=cause,
     )

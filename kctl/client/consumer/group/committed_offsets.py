@@ -220,5 +220,5 @@ class CommittedManager:
         for tp, event in self._positions.items():
             if self._told.get(tp) != reason:
                 self._told[tp] = reason
-                said = f"looking for the committed offset: {reason}"
+                said = f"waiting for the committed offset: {reason}"
                 self._report(Waiting(tp, event.epoch, said, WaitKind.COMMITTED_OFFSET, cause=error))

@@ -164,7 +164,7 @@ class ConsumerMembership(Membership):
         if self._subscription.pattern is not None and not self._coordinator.speaks(
             PROMPT, ConsumerGroupHeartbeatRequest, FIRST_VERSION_WITH_PATTERNS
         ):
-            text = "the coordinator cannot match patterns: ConsumerGroupHeartbeat version 1 is needed (Kafka 4.0)"
+            text = "cannot subscribe by pattern: the coordinator lacks ConsumerGroupHeartbeat version 1 (Kafka 4.0)"
             raise UnsupportedVersionError(text, api=ConsumerGroupHeartbeatRequest.NAME)
         return self._contents.next(max(self._place.generation, JOINS), self._subscription, self._assignment.held)
 
@@ -269,7 +269,7 @@ class ConsumerMembership(Membership):
         if self._subscription is None:
             return "", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.ABSENT:
-            return f"not in {group} until the next poll", WaitKind.OUTSIDE, None
+            return f"the consumer is not in {group} until the next poll", WaitKind.OUTSIDE, None
         if self._place.state is MemberState.JOINING:
             return self._waiting_for_coordinator()
         if self._place.state is MemberState.JOIN_SENT:

@@ -188,7 +188,7 @@ class GroupCoordinatorClient:
             self._publish(AutoCommitFailed(self._client.clock.now_ms(), self._group_id, offsets, error))
         else:
             what = listed(f"{tp} at {committed.offset}" for tp, committed in commit.offsets.items())
-            logger.warning("group %s: commit of %s failed: %s", self._group_id, what, error)
+            logger.warning("cannot commit offsets of group %s (%s): %s", self._group_id, what, error)
 
     def _publish(self, event: AutoCommitFailed | MembershipLost) -> None:
         self._client.report(event)

@@ -110,5 +110,5 @@ def broker_pattern(pattern: re.Pattern[str]) -> str:
             flags += letter
             left &= ~flag
     if left:
-        raise LocalProtocolError(f"the broker's regular expressions have no flag {re.RegexFlag(left)!r}")
+        raise LocalProtocolError(f"regular expressions of the broker do not support the flag {re.RegexFlag(left)!r}")
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern

@@ -86,7 +86,7 @@ def absent_topics(topics: Iterable[str], metadata: Metadata) -> tuple[str, Kafka
     found = [(topic, metadata.cluster.topics.get(topic)) for topic in topics]
     errors = {topic: info.error for topic, info in found if info is not None and info.error is not None}
     unknown = [topic for topic, error in errors.items() if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    parts = [f"not found: {listed(unknown)}"] if unknown else []
+    parts = [f"topics not found: {listed(unknown)}"] if unknown else []
     parts += [str(error) for topic, error in errors.items() if topic not in unknown][:MOST_NAMED]
     return "".join(f"; {part}" for part in parts), next(iter(errors.values()), None)
 
@@ -252,7 +252,7 @@ class Membership(ABC):
         self._liveness.poll_began()
         self._backoff.poll_began()
         if self._place.state is MemberState.ABSENT and self._is_subscribed and self._backoff.fatal is None:
-            self._join("the application polls")
+            self._join("the application called poll()")
 
     def poll_ended(self, at_ms: int) -> None:
         """Start to count max.poll.interval.ms."""
@@ -261,7 +261,7 @@ class Membership(ABC):
     def leave(self, deadline_at_ms: int) -> None:
         """Leave the group, with retries until the deadline; see `has_left`."""
         self._drop_ended_leave()
-        self._start_leave("the consumer is done", deadline_at_ms, keeps_place=False)
+        self._start_leave("the consumer was closed or unsubscribed", deadline_at_ms, keeps_place=False)
         self._end()
 
     def remain(self, deadline_at_ms: int) -> None:

@@ -6,21 +6,21 @@ from enum import Enum
 class MemberState(Enum):
     """State of a member. The value describes it. The consumer protocol has no ASSIGNING and SYNC_SENT."""
 
-    ABSENT = "not in the group: no subscription, or the application does not poll"
-    JOINING = "to send JoinGroup after the application has handled the last change"
-    JOIN_SENT = "the coordinator collects the members"
-    ASSIGNING = "this member leads and waits for the metadata of all topics"
-    SYNC_SENT = "the coordinator waits for the leader's assignment"
-    STABLE = "has its partitions"
+    ABSENT = "the consumer has no subscription or does not poll"
+    JOINING = "waiting until the application has handled the last assignment"
+    JOIN_SENT = "waiting for the other members to join"
+    ASSIGNING = "waiting for topic metadata to assign partitions"
+    SYNC_SENT = "waiting for the assignment of the group leader"
+    STABLE = "the member has its partitions"
 
 
 class MemberEvent(Enum):
-    JOIN = "the member is to join, or to join again"
-    SEND_JOIN = "JoinGroup, or the first heartbeat of the consumer protocol, is sent"
+    JOIN = "the member must join or rejoin"
+    SEND_JOIN = "JoinGroup or the first heartbeat of the consumer protocol was sent"
     JOINED = "JoinGroup returned a generation"
-    SEND_SYNC = "SyncGroup is sent"
-    ACCEPTED = "SyncGroup, or a heartbeat of the consumer protocol, succeeded"
-    STOP = "the member left, was refused or lost its place"
+    SEND_SYNC = "SyncGroup was sent"
+    ACCEPTED = "SyncGroup or a heartbeat of the consumer protocol succeeded"
+    STOP = "the member left the group, was rejected, or was removed"
 
 
 Transitions = dict[tuple[MemberState, MemberEvent], MemberState]
@@ -65,5 +65,5 @@ def after(table: Transitions, state: MemberState, event: MemberEvent) -> MemberS
     """
     found = table.get((state, event))
     if found is None:
-        raise ValueError(f"a member that is {state.name} has no transition by {event.name}")
+        raise ValueError(f"members in state {state.name} have no transition for event {event.name}")
     return found

@@ -153,13 +153,13 @@ def _gives_up(earlier: TransactionCall, call: TransactionCall) -> bool:
 
 
 def _under_way(call: TransactionCall) -> IllegalStateError:
-    return IllegalStateError(f"{call.step.value}() is under way in another thread")
+    return IllegalStateError(f"{call.step.value}() is running in another thread")
 
 
 def _must_be_repeated(call: TransactionCall) -> IllegalStateError:
     others = " or abort_transaction()" if call.step is Step.OFFSETS else ""
-    call_again = f"make the same call again{others}, or close()"
-    text = f"{call.step.value}() timed out or was interrupted, and its result is not known: {call_again}"
+    call_again = f"repeat the call{others}, or close()"
+    text = f"{call.step.value}() timed out or was interrupted, so its result is unknown: {call_again}"
     return IllegalStateError(text)
 
 
@@ -186,9 +186,9 @@ class TransactionClient:
             ValueError: an offset or the member is invalid.
         """
         if self._transactional_id is None:
-            raise IllegalStateError(f"{step.value}() needs transactional.id, which is not set")
+            raise IllegalStateError(f"{step.value}() needs transactional.id: set transactional.id")
         if self._mailbox.is_on_loop():
-            raise IllegalStateError(f"a callback must not call {step.value}(): the wait would never end")
+            raise IllegalStateError(f"callbacks must not call {step.value}(): the wait would never end")
         checked = checked_offsets({} if offsets is None else offsets)
         if step is Step.OFFSETS:
             _check_member(member)

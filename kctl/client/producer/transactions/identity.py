@@ -1,6 +1,7 @@
 """TransactionalIdentity: producer id and epoch of a transactional.id, and permission to send batches.
 
-The network loop owns it. Source: KIP-98, KIP-360, KIP-890.
+The network loop owns it. Source: KIP-98, KIP-360, KIP-890. Differs: if the EndTxn response of version 2 has no producer
+id, Java keeps its epoch.
 """
 
 from kctl.client.clock import FOREVER_MS
@@ -74,10 +75,15 @@ class TransactionalIdentity:
         self.needs_epoch = False
 
     def adopt_after_end(self, assigned: ProducerId) -> None:
-        """Adopt the epoch in the EndTxn response, if there is one."""
+        """Adopt the epoch in the EndTxn response. If version 2 leaves it out, the next transaction needs a new one.
+
+        Without a new epoch, batches in flight at an abort could become part of the next transaction.
+        """
         if assigned.producer_id != NO_PRODUCER_ID.producer_id:
             self.current = assigned
             self._needs_epoch_after_end = False
+        elif self.is_v2:
+            self._needs_epoch_after_end = True
 
     def need_epoch_after_end(self) -> None:
         """Request a new epoch after this transaction, unless the EndTxn response brings one."""

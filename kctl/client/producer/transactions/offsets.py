@@ -127,7 +127,7 @@ class OffsetsInTransaction:
     def waiting_for(self) -> str:
         assert self._exchange is not None
         if self._exchange.api:
-            return f"waiting for the coordinator of group {self._exchange.link.key} to take the offsets"
+            return f"waiting for the coordinator of group {self._exchange.link.key} to accept the offsets"
         return self._exchange.link.waiting_for
 
     @property

@@ -80,7 +80,7 @@ def _worst(
     for tp in asked:
         code = found.get(tp)
         if code is None:
-            return RemoteProtocolError(f"the {api} response leaves out {tp.topic}-{tp.partition}", api=api)
+            return RemoteProtocolError(f"the {api} response does not contain {tp.topic}-{tp.partition}", api=api)
         if code != ErrorCode.NONE:
             refused.setdefault(code, tp)
     if not refused:
@@ -110,10 +110,10 @@ def as_reported(error: KafkaError) -> KafkaError:
     """Return the error for the application. An invalid epoch means that a newer producer has replaced this one."""
     if isinstance(error, BrokerError):
         if error.code == ErrorCode.INVALID_PRODUCER_EPOCH:
-            return error_class(ErrorCode.PRODUCER_FENCED)(f"a newer producer has taken over: {error}", text=error.text)
-        if error.code in NO_LONGER_MEMBER:
-            words = (
-                "the offsets are not part of the transaction: the group has assigned the partitions to other members"
+            return error_class(ErrorCode.PRODUCER_FENCED)(
+                f"a newer producer has fenced this producer: {error}", text=error.text
             )
+        if error.code in NO_LONGER_MEMBER:
+            words = "cannot commit the offsets: the group has assigned the partitions to other members"
             return CommitFailedError(f"{words} ({error.name})", cause=error)
     return error

@@ -28,11 +28,11 @@ class Step(Enum):
     OFFSETS = "send_offsets_to_transaction"
     COMMIT = "commit_transaction"
     ABORT = "abort_transaction"
-    CLOSE = "the producer closes"
-    INITIALIZED = "a producer id was assigned"
-    REFUSED = "no producer id for the time being"
+    CLOSE = "the producer is closing"
+    INITIALIZED = "the producer has a producer id"
+    REFUSED = "the producer currently has no producer id"
     ENDED = "the transaction has ended"
-    FAILED = "part of the transaction is lost"
+    FAILED = "a part of the transaction was lost"
     BROKEN = "the producer cannot continue"
 
 
@@ -62,7 +62,7 @@ def after(state: State, step: Step) -> State | None:
 def refusal(state: State, step: Step) -> str:
     """Return the reason why a call is not possible in a state."""
     needed = {
-        Step.INIT: "it is called once, before everything else",
+        Step.INIT: "call it once, before all other calls",
         Step.BEGIN: "call init_transactions() first, and end the previous transaction",
     }.get(step, "call begin_transaction() first")
-    return f"{step.value}() is not possible now: {needed} (this producer is {state.value})"
+    return f"{step.value}() is not possible: {needed} (this producer is {state.value})"

@@ -83,15 +83,17 @@ class TransactionStatus:
         if state in (State.ABORTABLE_ERROR, State.FATAL_ERROR):
             return self.error()
         return IllegalStateError(
-            f"a record needs an open transaction: begin_transaction() comes first (this producer is {state.value})"
+            f"cannot send outside of a transaction: call begin_transaction() first (the producer is {state.value})"
         )
 
     def _refusal_at_close(self, state: State) -> IllegalStateError | TransactionAbortedError:
         if state is State.COMMITTING or (state is State.READY and self._last == "committed"):
             return IllegalStateError(
-                "the producer was closed, and its transaction committed before the record was sent"
+                "the producer was closed and its transaction was committed before the record was sent"
             )
-        return TransactionAbortedError("the producer was closed and its transaction aborted before the record was sent")
+        return TransactionAbortedError(
+            "the producer was closed and its transaction was aborted before the record was sent"
+        )
 
     def end_lost(self) -> None:
         self._is_commit_in_doubt |= self.state is State.COMMITTING

@@ -122,7 +122,7 @@ class TransactionWork:
     def _waiting_for_end(self, now_ms: int) -> str:
         if self._records.outstanding:
             count = self._records.outstanding
-            doing = f"{counted(count, 'record')} of the transaction waited for an acknowledgement"
+            doing = f"waiting for the acknowledgement of {counted(count, 'record')} of the transaction"
         elif self._status.is_end_sent:
             doing = "no response to EndTxn"
         elif self._records.has_in_flight:
@@ -135,7 +135,7 @@ class TransactionWork:
         unless = (
             " unless it is committed" if self._status.is_end_sent and self._status.state is State.COMMITTING else ""
         )
-        return f"{doing}; broker will abort in {left_s} s{unless}"
+        return f"{doing} (the broker aborts the transaction in {left_s} s{unless})"
 
     # --- the requests of each state -----------------------------------------------------------------------------------
 

@@ -101,5 +101,7 @@ def _entry(config: ClientConfig, module: str) -> JaasEntry:
         # The name is not shown: after a misplaced quote it could be anything.
         text = f"{KEY}: sasl.mechanism={config.sasl_mechanism} needs the login module {module}"
         is_msk = entry.module == "IAMLoginModule"  # module of Amazon's Java library
-        raise ConfigError(f"{text}; sasl.oauthbearer.method=aws_msk_iam needs no {KEY}" if is_msk else text, key=KEY)
+        raise ConfigError(
+            f"{text} (sasl.oauthbearer.method=aws_msk_iam does not need {KEY})" if is_msk else text, key=KEY
+        )
     return entry

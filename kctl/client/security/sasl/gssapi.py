@@ -40,19 +40,21 @@ class GssapiClient:
         if not self._context.complete:
             self._rounds += 1
             if self._rounds > MOST_ROUNDS:
-                raise AuthenticationError(f"GSSAPI: not complete after {MOST_ROUNDS} tokens of the broker")
+                raise AuthenticationError(
+                    f"GSSAPI: the handshake is incomplete after {MOST_ROUNDS} tokens from the broker"
+                )
             return self._step(challenge) or b""
         if not self._has_answered:
             self._has_answered = True
             return self._layer(challenge)
         if self.complete or challenge:
-            raise AuthenticationError("GSSAPI: the broker sent more than GSSAPI allows")
+            raise AuthenticationError("GSSAPI: the broker sent more tokens than GSSAPI allows")
         self.complete = True
         return None
 
     def refusal(self, words: str) -> tuple[str, str]:
-        reason = f"the ticket was refused: {words}"
-        return reason, "the broker's log has the reason: its keytab lacks the key, or its clock differs from the KDC's"
+        reason = f"the broker rejected the ticket: {words}"
+        return reason, "check the log, keytab, and clock of the broker"
 
     def _step(self, token: bytes | None) -> bytes | None:
         assert self._context is not None
@@ -66,15 +68,15 @@ class GssapiClient:
         try:
             offer = bytes(self._context.unwrap(challenge).message)
             if len(offer) != _LAYERS_BYTES or not offer[0] & NO_LAYER:
-                why = (
-                    "offers no connection without a security layer" if len(offer) == _LAYERS_BYTES else "sent nonsense"
-                )
+                why = "requires a security layer" if len(offer) == _LAYERS_BYTES else "sent an invalid message"
                 raise AuthenticationError(f"GSSAPI: the broker {why}")
             return bytes(self._context.wrap(bytes([NO_LAYER, 0, 0, 0]), False).message)
         except AuthenticationError:
             raise
         except Exception as e:  # noqa: BLE001 - of the library, as above
-            raise AuthenticationError(f"GSSAPI: the broker's message is not signed by its key: {_cause(e)}") from None
+            raise AuthenticationError(
+                f"GSSAPI: invalid signature in the message from the broker: {_cause(e)}"
+            ) from None
 
 
 def login_from_config(config: ClientConfig) -> KerberosLogin:
@@ -92,10 +94,10 @@ def login_from_config(config: ClientConfig) -> KerberosLogin:
         options = entry.options
     service_name, in_jaas = config.sasl_kerberos_service_name, options.get("serviceName")
     if service_name and in_jaas and service_name != in_jaas:
-        raise ConfigError(f"{_SERVICE}={service_name} but serviceName in {KEY} is another", key=_SERVICE)
+        raise ConfigError(f"{_SERVICE}={service_name} differs from serviceName in {KEY}", key=_SERVICE)
     service_name = service_name or in_jaas
     if not service_name:
-        text = f"sasl.mechanism=GSSAPI needs {_SERVICE}: the first part of the broker's principal, mostly kafka"
+        text = f"sasl.mechanism=GSSAPI needs {_SERVICE}: use the first part of the broker principal, usually kafka"
         raise ConfigError(text, key=_SERVICE)
     keytab, cache = config.sasl_kerberos_keytab, None
     if keytab is None and options.get("useKeyTab", "").lower() == "true":

@@ -69,16 +69,16 @@ class OauthBearerClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self._refusal or self.complete:
-            why = self._refusal or "the broker sent more than OAUTHBEARER allows"
+            why = self._refusal or "the broker sent more messages than OAUTHBEARER allows"
             raise AuthenticationError(f"OAUTHBEARER: {why}", hint=self._hint() if self._refusal else "")
         if not challenge:
             self.complete = True
             return None
-        self._refusal = f"the token was refused: {self._words(challenge)}"
+        self._refusal = f"the broker rejected the token: {self._words(challenge)}"
         return DUMMY_RESPONSE
 
     def refusal(self, words: str) -> tuple[str, str]:
-        return self._refusal or f"the token was refused: {self._words(words.encode())}", self._hint()
+        return self._refusal or f"the broker rejected the token: {self._words(words.encode())}", self._hint()
 
     def _words(self, challenge: bytes) -> str:
         return without_secrets(_words(challenge[:MAX_TOKEN_BYTES]), (self._token,))[:MOST_REFUSAL_CHARS]
@@ -86,13 +86,13 @@ class OauthBearerClient:
     def _hint(self) -> str:
         claims = _claims_of(self._token)
         if claims is None:
-            return "check the source of the token; it is not a JWT, so kctl cannot read its claims"
+            return "check the source of the token, which is not a JWT"
         issuer, audience, expires_s = (claims.get(name) for name in ("iss", "aud", "exp"))
-        text = f"the token is from issuer {_shown(issuer)}, for audience {_shown(audience)}"
+        text = f"issuer {_shown(issuer)} and audience {_shown(audience)}"
         if self._clock is not None and isinstance(expires_s, int | float) and 0 < expires_s < 2**40:
             left_ms = int(expires_s * 1000) - self._clock.wall_ms()
-            text += f"; it expired {duration_text(-left_ms)} ago" if left_ms <= 0 else ""
-        return f"{text}: compare with what the broker expects"
+            text += f", expired {duration_text(-left_ms)} ago" if left_ms <= 0 else ""
+        return f"compare the token with the settings of the broker: {text}"
 
 
 def _claims_of(token: str) -> dict[str, object] | None:
@@ -170,7 +170,7 @@ def credentials_of(config: ClientConfig) -> "ClientCredentials | None":
         raise ConfigError(f"{name}: {e}", key=name) from None
     if parts.username is not None:
         raise ConfigError(
-            f"{name}: a URL with a user is not supported; use {_CLIENT_ID} and its client.secret", key=name
+            f"{name}: a URL with a user is not supported. Use {_CLIENT_ID} and its client.secret", key=name
         )
     client_id, client_secret, scope = _client_of(config)
     allowing = type(config).sasl_oauthbearer_token_endpoint_allow_http.name
@@ -246,18 +246,18 @@ def _extensions(entry: JaasEntry | None) -> dict[str, str]:
             if option.startswith(prefix):
                 name = option.removeprefix(prefix)
                 if name == "auth" or not _EXTENSION_NAME.fullmatch(name) or not _EXTENSION_VALUE.fullmatch(value):
-                    raise ConfigError(f"{KEY}: an {prefix}... option is not a valid SASL extension", key=KEY)
+                    raise ConfigError(f"{KEY}: an option {prefix}... is not a valid SASL extension", key=KEY)
                 extensions[name] = value
     return extensions
 
 
 def _not_fetched() -> Token:
-    raise AuthenticationError("OAUTHBEARER: the token was not fetched")
+    raise AuthenticationError("OAUTHBEARER: the client has no token")
 
 
 def _read_token(path: str) -> str:
     try:
         content, _ = read_input(path, MAX_TOKEN_BYTES + 1)
     except OSError as e:
-        raise AuthenticationError(f"OAUTHBEARER: the token file {path} cannot be read: {e.strerror}") from e
+        raise AuthenticationError(f"OAUTHBEARER: cannot read the token file {path}: {e.strerror}") from e
     return content.decode("ascii", "replace").strip()

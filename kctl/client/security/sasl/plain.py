@@ -3,7 +3,7 @@
 from kctl.client.errors import AuthenticationError, ConfigError
 from kctl.client.masking import without_secrets
 
-PASSWORD_HINT = "check user name, password and mechanism"
+PASSWORD_HINT = "check user name, password, and mechanism"
 
 
 class PlainClient:
@@ -12,7 +12,9 @@ class PlainClient:
     def __init__(self, username: str, password: str) -> None:
         """Raises: ConfigError: name or password contains NUL, which separates them."""
         if "\0" in username or "\0" in password:
-            raise ConfigError("sasl.jaas.config: PLAIN cannot carry a NUL", key="sasl.jaas.config")
+            raise ConfigError(
+                "sasl.jaas.config: user name and password for PLAIN must not contain NUL", key="sasl.jaas.config"
+            )
         self._password = password
         self._message = b"\0" + username.encode() + b"\0" + password.encode()
         self.complete = False
@@ -22,7 +24,7 @@ class PlainClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self.complete or challenge:
-            raise AuthenticationError("PLAIN: the broker sent more than PLAIN allows")
+            raise AuthenticationError("PLAIN: the broker sent more messages than PLAIN allows")
         self.complete = True
         return None
 

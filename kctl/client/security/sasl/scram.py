@@ -82,7 +82,7 @@ class ScramClient:
 
     def step(self, challenge: bytes) -> bytes | None:
         if self.complete:
-            raise self._error("the broker sent more than SCRAM allows")
+            raise self._error("the broker sent more messages than SCRAM allows")
         message = self._text(challenge)
         if not self._server_signature:
             return self._answer(message)
@@ -97,13 +97,15 @@ class ScramClient:
         match = _SERVER_FIRST.fullmatch(server_first)
         if match is None:
             refusal = _SERVER_FINAL.fullmatch(server_first)
-            raise self._refused(refusal[2]) if refusal and refusal[2] else self._error("a malformed first response")
+            raise (
+                self._refused(refusal[2]) if refusal and refusal[2] else self._error("the first response is malformed")
+            )
         nonce, iterations = match[1], int(match[3])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise self._error("the broker's nonce does not continue ours")
+            raise self._error("the nonce of the broker does not start with the nonce of the client")
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
             bounds = f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are accepted"
-            raise self._error(f"the broker requires {iterations} iterations, {bounds}")
+            raise self._error(f"the broker requires {iterations} iterations, but {bounds}")
         client_key, keys = derive(self.name, self._password.encode(), self._base64(match[2]), iterations)
         without_proof = f"c={b64encode(GS2_HEADER.encode()).decode()},r={nonce}"
         auth_message = f"{self._first_bare},{server_first},{without_proof}".encode()
@@ -115,28 +117,28 @@ class ScramClient:
     def _verify(self, server_final: str) -> None:
         match = _SERVER_FINAL.fullmatch(server_final)
         if match is None:
-            raise self._error("a malformed last response")
+            raise self._error("the last response is malformed")
         if match[2]:
             raise self._refused(match[2])
         if not hmac.compare_digest(self._base64(match[1]), self._server_signature):
             raise AuthenticationError(
                 f"{self.name}: the broker did not prove that it knows the password",
-                hint="this may not be the broker it claims to be",
+                hint="check the address: the server may not be the expected broker",
             )
 
     def _text(self, challenge: bytes) -> str:
         if len(challenge) > MAX_MESSAGE_BYTES:
-            raise self._error(f"a response of {len(challenge)} bytes, at most {MAX_MESSAGE_BYTES} are accepted")
+            raise self._error(f"the response has {len(challenge)} bytes, more than {MAX_MESSAGE_BYTES}")
         try:
             return challenge.decode()
         except UnicodeDecodeError:
-            raise self._error("a response that is not UTF-8") from None
+            raise self._error("the response is not UTF-8") from None
 
     def _base64(self, encoded: str) -> bytes:
         try:
             return b64decode(encoded, validate=True)
         except binascii.Error:
-            raise self._error("a response with malformed base64") from None
+            raise self._error("the response contains malformed base64") from None
 
     def _refused(self, words: str) -> AuthenticationError:
         return AuthenticationError(
@@ -144,4 +146,4 @@ class ScramClient:
         )
 
     def _error(self, why: str) -> AuthenticationError:
-        return AuthenticationError(f"{self.name}: {why}", hint="the server may not be a Kafka broker")
+        return AuthenticationError(f"{self.name}: {why}", hint="check that the server is a Kafka broker")

@@ -39,11 +39,11 @@ class TlsChannel:
         self._outgoing = ssl.MemoryBIO()
         name = None if server_side else self.host or None
         if name is None and context.check_hostname:
-            raise TlsError(f"{server_hostname!r} is not a host name that a certificate can have")
+            raise TlsError(f"{server_hostname!r} is not a valid host name for certificates")
         try:
             self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side, name)
         except (ValueError, TypeError) as e:
-            raise TlsError(f"{self.host!r} is not a host name that a certificate can have: {e}") from None
+            raise TlsError(f"{self.host!r} is not a valid host name for certificates: {e}") from None
         self._first_bytes = b""
         self._failure: TlsError | TlsClosed | None = None
         self.is_established = False
@@ -107,7 +107,7 @@ class TlsChannel:
     def write(self, data: "bytes | bytearray | memoryview") -> None:
         """Encrypt `data`. Raises: TlsError: the handshake is not complete, or the channel has failed."""
         if not self.is_established:
-            raise TlsError("nothing can be written before the TLS handshake is done")
+            raise TlsError("cannot write before the TLS handshake is complete")
         if data:
             self._attempt(lambda: self._tls.write(data))
 
@@ -166,13 +166,13 @@ class TlsChannel:
 
         self._failure = tls_error(error, self.host, self.peer_chain())
         if isinstance(self._failure, TlsClosed) and not self.is_established:
-            self._failure.hint = "the port may not speak TLS: try security.protocol PLAINTEXT"
+            self._failure.hint = "check the port, or try security.protocol PLAINTEXT"
         return self._failure
 
     def _check_first_bytes(self) -> None:
         first = self._first_bytes
         if first and (first[0] not in _RECORD_TYPES or (len(first) > 1 and first[1] != _RECORD_MAJOR_VERSION)):
-            raise RemoteProtocolError("the server does not speak TLS", first_bytes=first)
+            raise RemoteProtocolError("the server does not use TLS", first_bytes=first)
 
 
 def watch_certificate_requests(context: "ssl.SSLContext") -> None:

@@ -43,12 +43,12 @@ def tls_error(error: ssl.SSLError, host: str, chain: tuple[PeerCertificate, ...]
     if isinstance(error, ssl.SSLCertVerificationError):
         return _refused_certificate(error, host, chain)
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError):
-        return TlsClosed("the server closed the connection in the middle of TLS")
+        return TlsClosed("the server closed the connection during the TLS handshake")
     reason = error.reason or ""
     if "_ALERT_" in reason:
         return _alert(reason.rpartition("_ALERT_")[2].replace("_", " ").lower())
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
-        return ClientCertificateRefused("the client presented no certificate, and one is required")
+        return ClientCertificateRefused("the client did not send the required certificate")
     if reason in _VERSION_REASONS:
         return NoCommonTls("no TLS version in common", hint="compare ssl.enabled.protocols on both sides")
     if reason in _CIPHER_REASONS:
@@ -65,7 +65,7 @@ def _refused_certificate(
         # OpenSSL does not report which certificate; it can only be the first to expire.
         ended = min(chain, key=lambda certificate: certificate.not_after_ms)
         text = f"certificate expired {ended.not_after} ({ended})"
-        return CertificateExpired(text, presented=presented, hint="renew the broker's certificate")
+        return CertificateExpired(text, presented=presented, hint="renew the certificate of the broker")
     if code == _NOT_YET_VALID and chain:
         begins = max(chain, key=lambda certificate: certificate.not_before_ms)
         text = f"certificate is valid only from {begins.not_before} ({begins})"
@@ -74,34 +74,36 @@ def _refused_certificate(
         names = ", ".join(chain[0].names) or chain[0].subject
         text = f"certificate is for {names}, not for {host}"
         if host in chain[0].names:  # an IP address as a DNS name, which does not count
-            text = f"certificate has {host} as a DNS name, and not as an IP address"
-        hint = "connect by a name that the certificate has, or have the certificate issued for this name"
+            text = f"certificate has {host} as a DNS name but not as an IP address"
+        hint = "connect with a name in the certificate, or issue a certificate for this name"
         return HostnameMismatch(text, presented=presented, hint=hint)
     if code in _UNTRUSTED and chain:
         issuer = chain[-1].issuer
         text = f"certificate of {chain[0].subject} is not trusted: issuer {issuer} is unknown here"
-        hint = "put the issuer's certificate into ssl.truststore.location"
+        hint = "add the certificate of the issuer to ssl.truststore.location"
         return UntrustedCertificate(text, presented=presented, hint=hint)
-    return CertificateError(f"certificate refused: {error.verify_message}", presented=presented)
+    return CertificateError(f"certificate rejected: {error.verify_message}", presented=presented)
 
 
 def _alert(alert: str) -> TlsError:
     if alert == "certificate required":
         return ClientCertificateRefused(
-            "the broker requires a client certificate, and none was sent", alert=alert, hint="set ssl.keystore.location"
+            "the broker requires a client certificate, but the client sent none",
+            alert=alert,
+            hint="set ssl.keystore.location",
         )
     if alert in _ABOUT_OUR_CERTIFICATE:
         return ClientCertificateRefused(
-            f"the server refused the client certificate, or requires one: it sent the alert {alert!r}",
+            f"the server rejected the client certificate or requires one (TLS alert {alert!r})",
             alert=alert,
-            hint="check ssl.keystore.location, and that the server trusts its issuer",
+            hint="check ssl.keystore.location and that the server trusts the issuer of the certificate",
         )
     if alert == "protocol version":
-        text = "no TLS version in common: the server sent the alert 'protocol version'"
+        text = "no TLS version in common (TLS alert 'protocol version')"
         return NoCommonTls(text, hint="compare ssl.enabled.protocols on both sides")
     if alert == "handshake failure":
-        text = "the server refused the handshake: no cipher suite in common, or it requires a client certificate"
-        return TlsAlert(text, alert=alert, hint="compare ssl.cipher.suites; set ssl.keystore.location")
+        text = "the server rejected the handshake: no common cipher suite, or a client certificate is required"
+        return TlsAlert(text, alert=alert, hint="compare ssl.cipher.suites and set ssl.keystore.location")
     return TlsAlert(f"the server sent the alert {alert!r}", alert=alert)
 
 

@@ -57,7 +57,7 @@ class TlsSettings:
         algorithm = config.ssl_endpoint_identification_algorithm
         if algorithm.lower() not in ("", "https"):
             name = "ssl.endpoint.identification.algorithm"
-            raise ConfigError(f"{name} is https or empty, not {algorithm!r}", key=name)
+            raise ConfigError(f"invalid {name} {algorithm!r}: use https or an empty value", key=name)
         oldest, newest = _versions(config.ssl_enabled_protocols)
         ciphers, oldest, newest = _ciphers(config.ssl_cipher_suites, oldest, newest)
         settings = cls(
@@ -143,7 +143,7 @@ def _key(config: ClientConfig) -> str | None:
     key, chain = config.ssl_keystore_key, config.ssl_keystore_certificate_chain
     if (key is None) != (chain is None):
         missing = "ssl.keystore.key" if key is None else "ssl.keystore.certificate.chain"
-        raise ConfigError(f"{missing} is missing: key and certificate chain go together", key=missing)
+        raise ConfigError(f"{missing} is missing: set the key and the certificate chain together", key=missing)
     if key is None or chain is None:
         return read_store(config, location, kind, has_key=True)
     if config.ssl_keystore_location is not None:
@@ -155,10 +155,10 @@ def _versions(enabled: tuple[str, ...]) -> tuple[str, str]:
     """Return the oldest and newest enabled version. Raises: ConfigError: a version in between is not enabled."""
     name = "ssl.enabled.protocols"
     if not enabled:
-        raise ConfigError(f"{name} must name at least one version", key=name)
+        raise ConfigError(f"{name} is empty: add at least one version", key=name)
     places = sorted(TLS_VERSIONS.index(version) for version in enabled)
     if len(places) != places[-1] - places[0] + 1:
-        raise ConfigError(f"{name}={','.join(enabled)} leaves out a version in between", key=name)
+        raise ConfigError(f"{name}={','.join(enabled)} must not skip a version", key=name)
     return TLS_VERSIONS[places[0]], TLS_VERSIONS[places[-1]]
 
 
@@ -176,7 +176,7 @@ def _ciphers(suites: tuple[str, ...], oldest: str, newest: str) -> tuple[str, st
         newest = "TLSv1.2"
     if TLS_VERSIONS.index(oldest) > TLS_VERSIONS.index(newest):
         name = "ssl.cipher.suites"
-        raise ConfigError(f"{name}: none of the suites is for a version in ssl.enabled.protocols", key=name)
+        raise ConfigError(f"{name}: no suite supports a version in ssl.enabled.protocols", key=name)
     return ":".join(older), oldest, newest
 
 
@@ -185,7 +185,7 @@ def _openssl_name(suite: str) -> str:
     match = _IANA_SUITE.fullmatch(suite)
     if match is None:
         if suite.startswith("TLS_") or not re.fullmatch(r"[A-Z0-9-]{1,64}", suite):
-            raise ConfigError(f"ssl.cipher.suites: {suite!r} is not known here", key="ssl.cipher.suites")
+            raise ConfigError(f"ssl.cipher.suites: kctl does not support {suite!r}", key="ssl.cipher.suites")
         return suite
     exchange = "" if match["kx"] == "RSA" else match["kx"].replace("_", "-") + "-"
     if match["chacha"]:
@@ -203,7 +203,7 @@ def _set_versions(context: "ssl.SSLContext", oldest: str, newest: str) -> None:
     versions = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
     if newest not in versions:
         name = "ssl.enabled.protocols"
-        raise ConfigError(f"{name}: {newest} is too old to be used; enable TLSv1.2 or TLSv1.3", key=name)
+        raise ConfigError(f"{name}: {newest} is too old. Enable TLSv1.2 or TLSv1.3", key=name)
     context.maximum_version = versions[newest]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # for versions that the config enables
@@ -233,7 +233,7 @@ def _load_trusted(context: "ssl.SSLContext", pem: str) -> None:
         context.load_verify_locations(cadata=_only_certificates(pem))
     except (ssl.SSLError, ValueError):
         raise ConfigError(
-            "ssl.truststore.location or ssl.truststore.certificates holds no usable certificate",
+            "ssl.truststore.location or ssl.truststore.certificates contains no usable certificate",
             key="ssl.truststore.location",
         ) from None
 
@@ -258,11 +258,11 @@ def _load_key(context: "ssl.SSLContext", pem: str, password: str | None) -> None
 def _key_error(error: "ssl.SSLError", pem: str, password: str | None) -> ConfigError:
     name = "ssl.keystore.location or ssl.keystore.key"
     if "ENCRYPTED" in pem and error.reason != "KEY_VALUES_MISMATCH":
-        why = "ssl.key.password does not open" if password else "ssl.key.password is not set, and it is needed for"
+        why = "ssl.key.password is wrong for" if password else "ssl.key.password is not set, but is needed for"
         return ConfigError(f"{why} the encrypted private key of {name}", key="ssl.key.password")
     if error.reason == "KEY_VALUES_MISMATCH":
-        return ConfigError(f"{name}: private key and certificate do not belong together", key="ssl.keystore.location")
-    needs = "it must hold a private key and a certificate chain, both PEM"
+        return ConfigError(f"{name}: the private key does not match the certificate", key="ssl.keystore.location")
+    needs = "use a PEM file with a private key and a certificate chain"
     return ConfigError(f"{name} cannot be used: {needs}", key="ssl.keystore.location")
 
 
@@ -311,7 +311,7 @@ class RenewedContext:
         try:
             self.context = TlsSettings.from_config(self._config).context()
         except ConfigError as error:
-            logger.warning("changed certificates are not used: %s", error)
+            logger.warning("cannot use the changed certificates: %s", error)
         else:
             self._stamp = stamp
 

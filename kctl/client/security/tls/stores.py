@@ -38,19 +38,19 @@ def read_store(
             raise ConfigError(f"{location.name}={path} is not a PEM file: it is not UTF-8", key=location.name) from None
     kind = _java_kind(content)
     if kind is None:
-        raise ConfigError(f"{location.name}={path} is neither PEM nor a Java store", key=location.name)
+        raise ConfigError(f"{location.name}={path} is neither a PEM file nor a Java keystore", key=location.name)
     if kind is DER:
         command = f"openssl x509 -inform DER -in {shlex.quote(path)} -out {shlex.quote(path + '.pem')}"
         raise ConfigError(
             f"{location.name}={path} is a DER certificate: set {location.name}={path}.pem {store_type.name}=PEM "
-            f"after you have converted it with: {command}",
+            f"after you convert it with: {command}",
             key=location.name,
         )
     if kind == "PKCS12" and can_read_pkcs12():
         password = config.ssl_keystore_password if has_key else config.ssl_truststore_password
         return pem_of_pkcs12(content, password, f"{location.name}={path}", location.name, has_key=has_key)
     raise ConfigError(
-        f"{location.name}={path} is {kind}, which cannot be read here: "
+        f"{location.name}={path} has the format {kind}, which kctl cannot read: "
         f"set {location.name}={path}.pem {store_type.name}=PEM{' ssl.key.password=...' if has_key else ''} "
         f"after you convert it with: {_conversion(path, kind, has_key=has_key)}",
         key=location.name,
@@ -61,7 +61,7 @@ def _read(path: str, location: Property[str | None]) -> bytes:
     try:
         content, _ = read_input(path, MAX_STORE_BYTES + 1)
     except (OSError, ValueError) as e:
-        why = e.strerror if isinstance(e, OSError) else "not a path"
+        why = e.strerror if isinstance(e, OSError) else "invalid path"
         raise ConfigError(f"{location.name}={path} cannot be read: {why}", key=location.name) from e
     if len(content) > MAX_STORE_BYTES:
         raise ConfigError(f"{location.name}={path} is larger than {MAX_STORE_BYTES} bytes", key=location.name)

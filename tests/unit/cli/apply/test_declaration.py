@@ -43,25 +43,28 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
     ("text", "says"),
     [
         ("", "stdin: the file is empty"),
-        ("- name: a", "stdin, line 1: the file must be a mapping with topics, acls"),
+        ("- name: a", "stdin, line 1: the file must be a mapping with the keys topics, acls"),
         ("{}", "stdin, line 1: no topics or acls found"),
-        ("topic: []", "stdin, line 1: the file cannot have 'topic': did you mean topics?"),
-        ("topics: x", "stdin, line 1: topics must be a list, not 'x'"),
+        ("topic: []", "stdin, line 1: the file cannot have the field 'topic': did you mean topics?"),
+        ("topics: x", "stdin, line 1: field topics must be a list, not 'x'"),
         ("topics:\n  - partitions: 1", "stdin, line 2: a topic has no name"),
         ("topics:\n  - name: a/b", "stdin, line 2: invalid topic name 'a/b'"),
-        ("topics:\n  - name: [a]", "stdin, line 2: name must be a string, not a list"),
-        ("topics:\n  - name: a\n    partitions: 0", "stdin, line 3: partitions must be an integer from 1 to"),
-        ("topics:\n  - name: a\n    partitions: 1e3", "stdin, line 3: partitions must be an integer"),
-        ("topics:\n  - name: a\n    partitions: 99999999999", "stdin, line 3: partitions must be an integer"),
-        ("topics:\n  - name: a\n    replication_factor: 40000", "stdin, line 3: replication_factor must be an integer"),
-        ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic cannot have 'replicas'"),
+        ("topics:\n  - name: [a]", "stdin, line 2: field name must be a string, not a list"),
+        ("topics:\n  - name: a\n    partitions: 0", "stdin, line 3: field partitions must be an integer from 1 to"),
+        ("topics:\n  - name: a\n    partitions: 1e3", "stdin, line 3: field partitions must be an integer"),
+        ("topics:\n  - name: a\n    partitions: 99999999999", "stdin, line 3: field partitions must be an integer"),
+        (
+            "topics:\n  - name: a\n    replication_factor: 40000",
+            "stdin, line 3: field replication_factor must be an integer",
+        ),
+        ("topics:\n  - name: a\n    replicas: 3", "stdin, line 3: a topic cannot have the field 'replicas'"),
         (
             "topics:\n  - name: a\n    configs: [x]",
-            "stdin, line 3: configs must be a mapping of configs to values",
+            "stdin, line 3: field configs must be a mapping of configs to values",
         ),
-        ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: k must be a single value"),
+        ("topics:\n  - name: a\n    configs: {k: [1]}", "stdin, line 3: field k must be a single value"),
         ("topics:\n  - name: a\n  - name: a", "stdin, line 3: topic a appears twice"),
-        ("acls:\n  - operation: read", "stdin, line 2: an ACL has no principal"),
+        ("acls:\n  - operation: read", "stdin, line 2: an ACL has no field principal"),
         (
             "acls:\n  - {principal: ann, operation: read, resource_type: topic, name: t}",
             "stdin, line 2: invalid principal 'ann'",
@@ -76,7 +79,7 @@ def test_topics_are_read_with_what_the_broker_decides_left_out(tmp_path: Path) -
         ),
         (
             "acls:\n  - {principal: User:a, operation: read, resource_type: topic}",
-            "stdin, line 2: an ACL has no name",
+            "stdin, line 2: an ACL has no resource name",
         ),
         ("topics:\n  - &a {name: x}\n  - *a", "stdin, line 2: anchors"),
     ],
@@ -94,7 +97,7 @@ def test_declaration_above_the_largest_size_is_refused() -> None:
 
 def test_pipe_without_a_writer_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(CommandError, match="fifo: a pipe to which nothing is written"):
+    with pytest.raises(CommandError, match="fifo: the file is a pipe without a writer"):
         read_declaration(str(tmp_path / "fifo"), io.BytesIO())
 
 

@@ -55,7 +55,7 @@ def test_options_with_values_are_known_and_named_with_the_command_where_others_h
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("Timeout of one whole call (60s).", "Timeout of one whole call (60s)"),
+        ("Total timeout of a call (60s).", "Total timeout of a call (60s)"),
         ("Where to start and end: start, 42.", "Where to start and end"),
         ("Only these: 0, 0,2 or 2-4; repeatable.", "Only these: 0, 0,2 or 2-4"),
     ],

@@ -117,8 +117,8 @@ def test_a_start_that_is_moved_is_told() -> None:
     notes: list[str] = []
     _bounds("1", notes=notes)
     assert notes == [
-        "t-0 has no offset 1 (the first is 5, and the last is 9): starting at 5",
-        "t-2 has no offset 1 (the partition is empty): starting at 3",
+        "t-0 has no offset 1 (first offset 5, last offset 9): starting at offset 5",
+        "t-2 has no offset 1 (the partition is empty): starting at offset 3",
     ]
 
 
@@ -126,8 +126,8 @@ def test_stored_bounds_note_partitions_without_a_usable_offset() -> None:
     notes: list[str] = []
     _bounds("stored", notes=notes)
     assert notes == [
-        "group has no committed offset for t-1: starting at 0",
-        "t-2 has no offset 1 (the partition is empty): starting at 3",
+        "the group has no committed offset for t-1: starting at offset 0",
+        "t-2 has no offset 1 (the partition is empty): starting at offset 3",
     ]
 
 

@@ -55,7 +55,7 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "classic",
             DENIED,
             ExitCode.NOT_AUTHORIZED,
-            f"kctl consume: the last offsets were not committed: {DENIED}\n"
+            f"kctl consume: cannot commit the last offsets: {DENIED}\n"
             "hint: create an ACL for the principal of this connection\n",
         ),
         (
@@ -63,7 +63,7 @@ def _closed(committed: bool | None, left_group: bool | None, expired_in: str | N
             "classic",
             None,
             ExitCode.UNEXPECTED,
-            "kctl consume: the last offsets were not committed: kctl had no time to commit them\n",
+            "kctl consume: cannot commit the last offsets: no time was left for the commit\n",
         ),
     ],
 )

@@ -175,7 +175,7 @@ def test_an_instance_id_that_is_not_released_is_waited_for_until_the_api_timeout
     with pytest.raises(CommandError, match=r"another process uses group\.instance\.id=i") as caught:
         run.reading._poll(0)
     assert caught.value.code == ExitCode.AUTHENTICATION
-    assert "A member that was killed keeps it" in caught.value.hint
+    assert "Killed members keep their ID" in caught.value.hint
 
 
 def test_after_an_assignment_a_refused_instance_id_is_waited_for_again() -> None:

@@ -148,7 +148,7 @@ class Enough(Exception):
     """The test has seen enough."""
 
 
-AT_END = WaitReason(WaitKind.AT_END, "at the end, offset 5")
+AT_END = WaitReason(WaitKind.AT_END, "reached the end of the partition, offset 5")
 GONE = WaitReason(WaitKind.CONNECTION, "node 1 is not reachable", node_id=1, cause=ConnectionRefused("refused"))
 
 
@@ -323,7 +323,7 @@ def test_filter_that_matches_nothing_is_reported() -> None:
         return original(timeout)
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # data comes slowly
-    assert run.for_polls(20) == "kctl consume: waiting: no record so far matches --grep or --jq\n"
+    assert run.for_polls(20) == "kctl consume: waiting: no records matched --grep or --jq\n"
     assert run.stdout.getvalue() == b""
 
 
@@ -331,8 +331,8 @@ def test_an_offset_that_was_reset_is_told() -> None:
     run = Run({T0: 99}, _chunk(T0, 0, 2), _chunk(T0, 50, 1))
     run.start(with_ends=False)
     assert run.for_polls(4) == (
-        "kctl consume: offset 2 of t-0 no longer exists: continuing at 50 (auto.offset.reset=latest), 48 offsets were "
-        "lost\n"
+        "kctl consume: offset 2 of t-0 no longer exists: continuing at offset 50 (auto.offset.reset=latest), 48 "
+        "offsets were lost\n"
     )
 
 
@@ -350,4 +350,4 @@ def test_an_offset_that_was_reset_to_the_end_is_told_though_nothing_comes() -> N
         return chunk
 
     run.consumer.poll_chunk = poll_chunk  # type: ignore[method-assign]  # the position moves while nothing comes
-    assert "offset 2 of t-0 no longer exists: continuing at 70" in run.for_polls(5)
+    assert "offset 2 of t-0 no longer exists: continuing at offset 70" in run.for_polls(5)

@@ -10,9 +10,9 @@ from kctl.client.errors import ConnectionRefused
 TPS = [TopicPartition("t", number) for number in range(9)]
 CAUSE = ConnectionRefused("refused")
 GONE = WaitReason(WaitKind.CONNECTION, "node 1 is gone", node_id=1, cause=CAUSE)
-AT_END = WaitReason(WaitKind.AT_END, "at the end, offset 5")
+AT_END = WaitReason(WaitKind.AT_END, "reached the end of the partition, offset 5")
 OPEN = WaitReason(WaitKind.OPEN_TRANSACTION, "an open transaction begins at offset 5")
-NEW = WaitReason(WaitKind.NOT_STARTED, "the next poll starts it")
+NEW = WaitReason(WaitKind.NOT_STARTED, "the next poll starts the fetch")
 JOINING = WaitReason(WaitKind.JOINING, "joining group g")
 ALONE = WaitReason(WaitKind.NO_SHARE, "no partition for this member")
 
@@ -60,14 +60,14 @@ def test_partitions_nodes_and_offsets_are_no_figures() -> None:
         "t-1: node 1 is gone",
         "t-2: node 1 is gone",
         "t-1: node 2 is gone",
-        "at the end, offset 5",
+        "reached the end of the partition, offset 5",
         "at 10.0.0.1:9092",
     ]
     assert len({without_figures(text) for text in texts}) == len(texts)
 
 
 def test_new_partition_is_left_out_while_grep_matches_nothing() -> None:
-    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no record so far matches --grep or --jq"
+    assert waiting_words({TPS[0]: NEW}, filtered=3).text == "no records matched --grep or --jq"
 
 
 SILENT = WaitReason(WaitKind.ANSWER, "no response from broker 3", node_id=3, started_at_ms=10_000)

@@ -54,7 +54,7 @@ def test_text_that_ends_the_process_leaves_the_others(monkeypatch: pytest.Monkey
     results = process.run([b"1", b"2", b"3"])
     assert next(results) == b"1\n"
     children[0].send_signal(signal.SIGALRM)
-    assert next(results) == JqFailure(f"the program did not finish within {jq_process.LIMIT_MS // 1000}s")
+    assert next(results) == JqFailure(f"the jq program did not finish within {jq_process.LIMIT_MS // 1000}s")
     assert next(results) == b"3\n"
     assert len(children) == 2
     assert list(process.run([b"4"])) == [b"4\n"]
@@ -87,5 +87,5 @@ def test_program_without_an_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_program_that_needs_too_much_memory_is_ended() -> None:
     program = 'if . == 1 then reduce range(40) as $i ("0123456789abcdef"; . + .) | length else . end'
     failed, other = JqProcess(program, is_ascii=False).run([b"1", b"2"])
-    assert failed == JqFailure(f"the program needs more than {jq_process.MOST_BYTES >> 20} MiB of memory")
+    assert failed == JqFailure(f"the jq program needs more than {jq_process.MOST_BYTES >> 20} MiB of memory")
     assert other == b"2\n"

@@ -10,11 +10,11 @@ from kctl.cli.explanations.messages import MESSAGES
 
 LINES = [
     (
-        "kctl consume: bootstrap ok; broker 1 advertises kafka-1.prod.internal:9092: NXDOMAIN "
+        "kctl consume: bootstrap ok, but broker 1 advertises kafka-1.prod.internal:9092: NXDOMAIN "
         "(the name does not exist) [phase dns]",
         "fault 29",
     ),
-    ("kctl probe: bootstrap ok; broker 1 advertises a.b:9092: connection refused (RST after 0 ms) [phase tcp]",
+    ("kctl probe: bootstrap ok, but broker 1 advertises a.b:9092: connection refused (RST after 0 ms) [phase tcp]",
      "fault 30"),
     ("%3|1700000000.1|FAIL|rdkafka#consumer-1| [thrd:a:9092/bootstrap]: a:9092/1: Connect to ipv4#10.0.0.1:9092 "
      "failed: Connection refused (after 2ms in state CONNECT)", "fault 5"),

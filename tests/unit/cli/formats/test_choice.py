@@ -100,7 +100,7 @@ def test_greps() -> None:
         ({"null": "\\q"}, "unknown escape"),
         ({"template": "%v", "output": Output.CSV}, "--format and --output csv cannot be combined"),
         ({"output": Output.TABLE}, "--output table: this command offers jsonl, csv, raw, hex, base64"),
-        ({"output": Output.JSONL, "print_offsets": True}, "--print-offsets with --output jsonl"),
+        ({"output": Output.JSONL, "print_offsets": True}, "--print-offsets cannot be combined with --output jsonl"),
         ({"output": Output.RAW, "print_offsets": True}, "--print-offsets cannot be combined with --output raw"),
         ({"output": Output.CSV, "null": "x"}, "--null cannot be combined with --output csv"),
     ],

@@ -70,12 +70,12 @@ def test_field_left_out_is_none() -> None:
     ("line", "words"),
     [
         ("{", "not valid JSON: expecting property name"),
-        ('{"value":1}', '"value": must be a string, null, or {"base64":"..."}, not 1'),
+        ('{"value":1}', '"value": expected a string, null, or {"base64":"..."}, found 1'),
         ('{"value":"\\ud800"}', "half of a surrogate pair"),
         ('{"value":{"base64":"x"}}', "not valid base64"),
-        ('{"value":{"base64":"eA==","x":1}}', "must be a string"),
-        ('{"vaule":"x"}', 'unknown field "vaule"; did you mean value?'),
-        ('{"key":"x"}', '"value" is missing: null is a tombstone'),
+        ('{"value":{"base64":"eA==","x":1}}', "expected a string"),
+        ('{"vaule":"x"}', 'unknown field "vaule": did you mean value?'),
+        ('{"key":"x"}', 'the field "value" is missing: use null for a tombstone'),
         ('{"value":"x","value":"y"}', '"value" appears twice'),
         ('{"value":"x","partition":-1}', '"partition" must be a number from 0 to 2147483647'),
         ('{"value":"x","partition":true}', '"partition" must be'),
@@ -105,7 +105,7 @@ def test_the_caret_points_at_the_byte() -> None:
     first, shown, caret = str(e.value).split("\n")
     assert first.startswith("x line 1 (byte 0), column 16: not valid JSON")
     assert shown[caret.index("^") :] == "oops}"
-    with pytest.raises(CommandError, match="column 11: not UTF-8"):
+    with pytest.raises(CommandError, match="column 11: the line is not UTF-8"):
         read(b'{"value":"\xff"}')
 
 

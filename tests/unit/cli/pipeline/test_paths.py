@@ -12,7 +12,7 @@ from kctl.pipeline.locations import StoreUrl
 @pytest.mark.parametrize("url", ["hdfs://n:8020/x", "file://x", "http://host/x", "s3a://bucket/x"])
 def test_url_that_is_not_supported_is_refused_with_its_scheme(url: str) -> None:
     with pytest.raises(
-        click.BadParameter, match=r"^\w+:// is not supported: use a folder such as /data/orders, or s3://"
+        click.BadParameter, match=r"^\w+:// is not supported: use a directory such as /data/orders, or s3://"
     ):
         files_text(url)
 
@@ -29,12 +29,12 @@ def test_prefix_of_an_object_store_is_taken(url: str) -> None:
 
 def test_table_is_taken_only_where_tables_are() -> None:
     assert target_text("iceberg:lake.db.orders") == "iceberg:lake.db.orders"
-    with pytest.raises(click.BadParameter, match="is a table: use a folder, or a URL"):
+    with pytest.raises(click.BadParameter, match="is a table: use a directory, or a URL"):
         files_text("iceberg:lake.db.orders")
 
 
 def test_empty_path_is_refused() -> None:
-    with pytest.raises(click.BadParameter, match="an empty path"):
+    with pytest.raises(click.BadParameter, match="the path is empty"):
         files_text("")
 
 

@@ -21,7 +21,7 @@ def test_addresses_of_both_families_and_several_of_one_name() -> None:
         ("a.example", "use host:port:ip"),
         ("a.example:9092", "use host:port:ip"),
         ("a.example:9092:fd00::1", "in brackets"),
-        ("a.example:9092:b.example", "b.example is not an IP address"),
+        ("a.example:9092:b.example", "invalid IP address b.example"),
         ("a.example:0:10.0.0.1", "invalid port 0"),
         ("a.example:70000:10.0.0.1", "invalid port 70000"),
         ("a.example:x:10.0.0.1", "use host:port:ip"),

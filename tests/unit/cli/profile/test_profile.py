@@ -46,7 +46,7 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
     assert ended == (
         0,
         b"",
-        f"kctl profile: created profile dev in {user.file}; made it the current profile: commands without -C use it\n",
+        f"kctl profile: created profile dev in {user.file}. Commands without -C use the profile\n",
     )
     assert user.file.read_text() == 'current = "dev"\n\n[profiles.dev]\n"bootstrap.servers" = "localhost:9092"\n'
     assert stat.S_IMODE(user.file.stat().st_mode) == 0o600
@@ -60,7 +60,7 @@ def test_a_first_profile_is_current_and_the_next_is_not(user: User) -> None:
 def test_servers_of_an_unset_variable_make_no_profile(user: User) -> None:
     ended = user.profile("create", "prod", "-b", "")
     assert ended.code == 2
-    assert "bootstrap.servers takes a comma-separated list of host:port, not ''" in ended.stderr
+    assert "invalid bootstrap.servers '': use a comma-separated list of host:port" in ended.stderr
     assert not user.file.exists()
 
 
@@ -125,13 +125,15 @@ def test_password_of_a_new_profile_may_come_from_the_environment(user: User) -> 
     login = ("-X", "sasl.username=ann", "-X", "sasl.mechanism=PLAIN", "--security-protocol", "SASL_PLAINTEXT")
     created = user.profile("create", "p", "-b", "127.0.0.1:1", *login)
     assert created.code == 0
-    assert created.stderr.endswith("note: sasl.password is not set: each call needs $KCTL_SASL_PASSWORD\n")
+    assert created.stderr.endswith(
+        "note: property sasl.password is not set: set $KCTL_SASL_PASSWORD for each command\n"
+    )
     checked = user.profile("check", "p")
     assert checked.code == 0
     assert [line.split()[:3] for line in checked.stdout.decode().splitlines()[1:]] == [["p", "note", "sasl.password"]]
     line = ("topics", "list", "-C", "p", "--api-timeout", "100ms")
     without = user.kctl(*line)
-    assert "sasl.username needs sasl.password: $KCTL_SASL_PASSWORD" in without.stderr
+    assert "sasl.username needs sasl.password: set $KCTL_SASL_PASSWORD" in without.stderr
     assert user.kctl(*line, KCTL_SASL_PASSWORD="x").code not in (0, 2)
 
 
@@ -192,7 +194,7 @@ def test_delete_of_the_current_profile_says_that_there_is_none_any_more(user: Us
         user.profile("create", name, "-b", "a:1")
     assert user.profile("delete", "b").stderr.count("\n") == 1
     assert user.profile("delete", "a").stderr.splitlines()[1:] == [
-        "kctl profile: no profile is current now. Choose one with: kctl profile use PROFILE"
+        "kctl profile: no current profile is set now. Set one with: kctl profile use PROFILE"
     ]
     assert user.profile("delete", "c").stderr.count("\n") == 1, "there was none before"
 
@@ -233,7 +235,7 @@ def test_a_missing_secret_names_profile_key_and_source(user: User) -> None:
     user.write('current = "p"\n[profiles.p]\nbootstrap.servers = "a:1"\nssl.key.password = "${env:NOT_THERE}"\n')
     ended = user.kctl("topics", "list")
     assert ended.code == 2
-    said = "kctl topics: profile p: ssl.key.password needs ${env:NOT_THERE}: $NOT_THERE is not set\n"
+    said = "kctl topics: profile p: cannot resolve ${env:NOT_THERE} in ssl.key.password: $NOT_THERE is not set\n"
     assert ended.stderr.startswith(said)
     assert user.profile("show").code == 0
 
@@ -277,7 +279,7 @@ def test_secrets_that_others_may_read_are_noted_by_every_call(user: User) -> Non
 def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeout.ms = "soon"\n')
     ended = user.kctl("topics", "list", "-C", "p")
-    assert ended.stderr.startswith("kctl topics: profile p: request.timeout.ms takes an integer")
+    assert ended.stderr.startswith("kctl topics: profile p: invalid request.timeout.ms")
     user.write('[profiles.p]\nbootstrap.servers = "a:1"\nrequest.timeot.ms = 1\n')
     ended = user.kctl("topics", "list", "-C", "p")
     assert "profile p: unknown property 'request.timeot.ms': did you mean request.timeout.ms?" in ended.stderr
@@ -285,7 +287,7 @@ def test_a_bad_value_is_told_with_its_profile(user: User) -> None:
 
 def test_a_trace_of_a_bad_limit_is_no_bug(user: User) -> None:
     ended = user.kctl("topics", "list", "-b", "a:1", "-X", "default.api.timeout.ms=soon", "--trace")
-    assert (ended.code, "default.api.timeout.ms takes" in ended.stderr) == (2, True)
+    assert (ended.code, "invalid default.api.timeout.ms" in ended.stderr) == (2, True)
 
 
 def test_projects(user: User) -> None:
@@ -297,7 +299,7 @@ def test_projects(user: User) -> None:
     for arguments in (("show", "p"), ("show", "-C", "p"), ("export", "p", "--with-secrets")):
         ended = user.profile(*arguments)
         assert (ended.code, ended.stdout) == (2, b"")
-        assert f"{user.project} is not trusted, or it or a project file" in ended.stderr
+        assert f"cannot use {user.project}: the content of the file" in ended.stderr
     assert user.kctl("topics", "list", "-C", "p").code == 2
     assert not (user.folder / "ran").exists()
     assert "is not trusted" in user.profile("list").stderr
@@ -348,7 +350,7 @@ def test_import_guesses_whose_file_it_is(user: User, tmp_path: Path) -> None:
     [(b"bootstrap.servers=a:1\n", "1 property"), (b"bootstrap.servers=a:1\nacks=1\n", "2 properties")],
 )
 def test_import_counts_the_properties_that_it_read(user: User, content: bytes, count: str) -> None:
-    assert f"read stdin as java: {count}\n" in user.profile("import", "p", "-", stdin=content).stderr
+    assert f"{count} imported from stdin as java\n" in user.profile("import", "p", "-", stdin=content).stderr
 
 
 def test_import_of_a_file_and_a_name_in_the_wrong_order_has_the_right_one_in_its_hint(
@@ -360,7 +362,7 @@ def test_import_of_a_file_and_a_name_in_the_wrong_order_has_the_right_one_in_its
     assert ended.code == 2
     error, hint = ended.stderr.splitlines()
     assert error == "kctl profile: cannot read prod: No such file or directory"
-    assert hint == f"hint: NAME comes first: did you mean kctl profile import prod '{file}'?"
+    assert hint == f"hint: put NAME first: kctl profile import prod '{file}'"
     for name in (str(tmp_path / "absent"), "q", "q" * 5000):
         assert "hint" not in user.profile("import", name, "prod").stderr
     assert "hint" not in user.profile("import", str(file), str(tmp_path)).stderr, "a folder is no name"
@@ -373,8 +375,8 @@ def test_file_without_a_property_makes_no_profile_and_replaces_none(user: User, 
     ended = user.profile("import", "p", "-", "--from", form, "--force", stdin=raw)
     assert (ended.code, ended.stdout) == (2, b"")
     said, hint = ended.stderr.splitlines()
-    assert said == f"kctl profile: stdin, read as {form}, has no property that kctl knows"
-    assert hint == "hint: set the format of the file with --from (nothing was written)"
+    assert said == f"kctl profile: cannot import stdin as {form}: no known properties found"
+    assert hint == "hint: set the format of the file with --from"
     assert b"a:1" in user.profile("show", "p").stdout
 
 
@@ -383,7 +385,7 @@ def test_secrets_that_are_imported_are_told_and_shown_nowhere(user: User, tmp_pa
     raw = "bootstrap.servers=a:9093\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
     raw += f"{login}ssl.key.password={CANARY}\n"
     ended = user.profile("import", "p", "-", "--use", stdin=raw.encode())
-    assert "2 secrets are written in" in ended.stderr
+    assert "2 secrets saved in" in ended.stderr
     everything = [ended]
     everything += [user.profile("show", *more) for more in ((), ("--origin",), ("--output", "json"))]
     everything.append(user.profile("export", "p"))

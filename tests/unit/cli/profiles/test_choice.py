@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Place:
 def test_without_files_there_is_none(place: Place) -> None:
     assert place.choose() is None
     assert place.choose("") is None
-    with pytest.raises(ConfigError, match="-C: no profile 'dev' found: there are no profiles"):
+    with pytest.raises(ConfigError, match=r"-C: no profile 'dev' found\. Create one with"):
         place.choose("dev")
 
 
@@ -66,7 +66,7 @@ def test_a_trusted_project_comes_first(place: Place) -> None:
 def test_an_untrusted_project_decides_nothing_and_is_not_overlooked(place: Place, wanted: str | None) -> None:
     place.write(place.user, 'current = "mine"\n[profiles.mine]\n[profiles.shared]\n')
     place.write(place.project, 'current = "shared"\n[profiles.shared]\n[profiles.of-project]\n')
-    with pytest.raises(ConfigError, match=r"\.kctl\.toml is not trusted.*kctl profile trust"):
+    with pytest.raises(ConfigError, match=r"\.kctl\.toml: the content .* is not trusted.*kctl profile trust"):
         place.choose(wanted)
     assert place.choose("mine") == ("mine", place.user, "-C")
     assert place.choose("") is None
@@ -77,7 +77,7 @@ def test_trust_is_for_one_content_of_one_file(place: Place, tmp_path: Path) -> N
     place.trust()
     assert place.choose("a") is not None
     place.write(place.project, '[profiles.a]\n"bootstrap.servers" = "elsewhere:1"\n')
-    with pytest.raises(ConfigError, match="not trusted, or it or a project"):
+    with pytest.raises(ConfigError, match="not trusted"):
         place.choose("a")
     place.trust()
     copy = tmp_path / ".kctl.toml"
@@ -112,6 +112,6 @@ def test_the_nearest_name_is_offered(place: Place) -> None:
 def test_a_file_that_everybody_may_write_is_refused(place: Place) -> None:
     place.write(place.user, "[profiles.a]\n")
     place.user.chmod(0o666)
-    with pytest.raises(ConfigError, match="is writable by all users"):
+    with pytest.raises(ConfigError, match="all users can change the file"):
         place.choose("a")
     assert place.choose() is None

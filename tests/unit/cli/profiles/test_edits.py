@@ -118,7 +118,7 @@ def test_other_layouts_are_edited_or_refused_but_never_damaged(text: str) -> Non
 
 def test_several_values_in_one_inline_table_are_left_to_their_author() -> None:
     text = '[profiles]\na = {"client.id" = "x", acks = "1"}\n'
-    with pytest.raises(ConfigError, match="cannot change f, because of its layout"):
+    with pytest.raises(ConfigError, match="cannot change f: kctl does not support the layout"):
         put_profile(text, "a", {"client.id": "y", "acks": "1"}, "f")
 
 

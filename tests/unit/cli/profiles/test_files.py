@@ -32,16 +32,16 @@ def test_kinds_of_values() -> None:
         (b"current = \n", "f line 1, column 11: "),
         (b'[profiles.a]\nx = "1"\ny = "open\n', "f line 3, column 10: "),
         (b'[profiles.a]\nx = """open', "f line 2, column 12: "),
-        (b"a\n\n  \xff", "f line 3, column 3: not UTF-8"),
+        (b"a\n\n  \xff", "f line 3, column 3: the file is not UTF-8"),
         (b"[profiles.a]\nx = 1\nx = 2\n", "f line 3, column 6: "),
         (b'[profiles.a]\n"x.y" = "1"\nx.y = "2"\n', "f: profile a: x.y appears twice"),
-        (b"x = " + b"[" * 100_000, "f: nested too deeply"),
-        (b"[profiles.a]\n" + b"a." * 100_000 + b"a = 1", f"f line 2: more than {MOST_DOTS} dots in a line"),
-        (b"[profiles.a" + b".a" * 490 + b"]\n" + b"a." * 490 + b"a = 1", "f: profile a: nested too deeply"),
-        (b"profile = 1\n", "f: 'profile' is not allowed there"),
+        (b"x = " + b"[" * 100_000, "f: tables are nested too deeply"),
+        (b"[profiles.a]\n" + b"a." * 100_000 + b"a = 1", f"f line 2: the line has more than {MOST_DOTS} dots"),
+        (b"[profiles.a" + b".a" * 490 + b"]\n" + b"a." * 490 + b"a = 1", "f: profile a: tables are nested too deeply"),
+        (b"profile = 1\n", "f: invalid key 'profile'"),
         (b"current = 1\n", "f: current must be the name"),
-        (b"profiles = 1\n", "f: each profile must be a table"),
-        (b"[profiles]\na = 1\n", "f: each profile must be a table"),
+        (b"profiles = 1\n", "f: profiles must be tables"),
+        (b"[profiles]\na = 1\n", "f: profiles must be tables"),
         (b"[profiles.a]\nx = 1.5\n", "f: profile a: x must be a string"),
         (b"[profiles.a]\nx = [1]\n", "f: profile a: x must be a string"),
         (b"[profiles.a]\nx = 2020-01-01\n", "f: profile a: x must be a string"),
@@ -62,7 +62,7 @@ def test_no_file_is_no_profile_and_no_error(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Is a directory"):
         read_profile_file(tmp_path)
-    with pytest.raises(ConfigError, match=f"limit of {LARGEST_FILE_BYTES}"):
+    with pytest.raises(ConfigError, match=f"larger than {LARGEST_FILE_BYTES}"):
         read_profile_file(Path("/dev/zero"))
 
 

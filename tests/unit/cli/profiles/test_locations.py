@@ -22,7 +22,7 @@ def test_user_file(environ: dict[str, str], path: str) -> None:
 
 def test_a_user_without_a_home() -> None:
     assert user_file({}) is None
-    with pytest.raises(ConfigError, match="neither"):
+    with pytest.raises(ConfigError, match="no directory for profiles"):
         require_user_file({})
 
 

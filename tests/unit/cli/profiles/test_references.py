@@ -84,8 +84,8 @@ def test_sources(tmp_path: Path) -> None:
         ("${file:.}", "Is a directory"),
         ("${file:/dev/zero}", "larger than"),
         ("${file:latin}", "not UTF-8"),
-        ("${cmd:exit 3}", "exited with 3"),
-        ("${cmd:no-such-program-here 2>&-}", "exited with 127"),
+        ("${cmd:exit 3}", "exited with code 3"),
+        ("${cmd:no-such-program-here 2>&-}", "exited with code 127"),
         ("${cmd:true}", "printed nothing"),
         ("${cmd:cat /dev/zero}", "larger than"),
         ("${keyring:user}", "SERVICE/USER"),
@@ -96,7 +96,7 @@ def test_missing_names_profile_key_and_source(reference: str, why: str, tmp_path
     (tmp_path / "latin").write_bytes(b"\xff")
     with pytest.raises(ConfigError) as e:
         fetch(JAAS, LOGIN.format("a", reference), "profile p", _sources(tmp_path, PATH=os.environ["PATH"]))
-    assert str(e.value).startswith(f"profile p: sasl.jaas.config needs {reference}: ")
+    assert str(e.value).startswith(f"profile p: cannot resolve {reference} in sasl.jaas.config: ")
     assert why in str(e.value)
 
 
@@ -150,9 +150,9 @@ def test_the_key_ring() -> None:
     keyring.set_keyring(Ring())  # type: ignore[no-untyped-call]  # its constructor has no types
     try:
         assert fetch("client.id", "${keyring:kafka/prod/alice}", "profile p", _sources()).value == "hunter2"
-        with pytest.raises(ConfigError, match="add it with keyring set kafka bob"):
+        with pytest.raises(ConfigError, match="add one with keyring set kafka bob"):
             fetch("client.id", "${keyring:kafka/bob}", "profile p", _sources())
-        with pytest.raises(ConfigError, match=r"rejected the request: KeyringLocked$"):
+        with pytest.raises(ConfigError, match=r"rejected the request \(KeyringLocked\)$"):
             fetch("client.id", "${keyring:locked/bob}", "profile p", _sources())
     finally:
         keyring.set_keyring(before)

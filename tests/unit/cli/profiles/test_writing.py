@@ -76,7 +76,7 @@ def test_a_writer_waits_for_another_and_not_for_ever(tmp_path: Path) -> None:
 
     other = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(other, fcntl.LOCK_EX)
-    with pytest.raises(ConfigError, match="another process has held its lock for 5 s"):
+    with pytest.raises(ConfigError, match="another process has locked the file for 5 s"):
         replace_file(tmp_path / "f", lambda _: b"", Jumping())
     os.close(other)
     replace_file(tmp_path / "f", lambda _: b"")
@@ -84,9 +84,9 @@ def test_a_writer_waits_for_another_and_not_for_ever(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CommandError, match=r"file/below/f: cannot be written: Not a directory"):
+    with pytest.raises(CommandError, match=r"cannot write .*file/below/f: Not a directory"):
         replace_file(tmp_path / "file" / "below" / "f", lambda _: b"")
-    with pytest.raises(CommandError, match="cannot be written: Is a directory") as caught:
+    with pytest.raises(CommandError, match=r"cannot write .*: Is a directory") as caught:
         replace_file(tmp_path, lambda _: b"")
     assert caught.value.code is ExitCode.USAGE
 
@@ -98,7 +98,7 @@ def test_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(CommandError, match="f: cannot be written: No space left on device") as caught:
+    with pytest.raises(CommandError, match=r"cannot write .*f: No space left on device") as caught:
         replace_file(tmp_path / "f", lambda _: b"new")
     assert caught.value.code is ExitCode.DISK
     assert [each.name for each in tmp_path.iterdir()] == ["f"]

@@ -45,7 +45,7 @@ def test_a_look_up_and_its_first_address_are_one_span_and_the_second_has_its_own
         Started(5, FIRST, Phase.TCP, 1000),
         Started(105, SECOND, Phase.TCP, 1000),
         Ready(110, SECOND, 110),
-        Closed(110, FIRST, "lost the race"),
+        Closed(110, FIRST, "another connection attempt succeeded first"),
     )
     assert found == [
         ("connect a.example:9092", 0, 110, End.DROPPED),

@@ -23,15 +23,15 @@ def test_finding_that_several_reasons_keep_from_being_checked_is_named_once() ->
         gap("ListGroups", "late", "lost-data", "group-stuck"),
         gap("OffsetFetch", "away", "lost-data"),
     ) == [
-        "not fully checked: no-leader, lost-data; Metadata (the cluster): slow",
-        "not fully checked: group-stuck; ListGroups (the cluster): late",
+        "not fully checked: no-leader, lost-data. No result: Metadata (the cluster): slow",
+        "not fully checked: group-stuck. No result: ListGroups (the cluster): late",
         "no result: OffsetFetch (the cluster): away",
     ]
 
 
 def test_requests_without_an_answer_for_one_reason_share_a_line() -> None:
     assert lines(gap("Metadata", "slow", "no-leader"), gap("ListGroups", "slow", "group-stuck")) == [
-        "not fully checked: no-leader, group-stuck; Metadata (the cluster), ListGroups (the cluster): slow"
+        "not fully checked: no-leader, group-stuck. No result: Metadata (the cluster), ListGroups (the cluster): slow"
     ]
 
 
@@ -40,8 +40,8 @@ def test_missing_permission_replaces_the_error_and_a_possibly_missing_one_does_n
     refused = Unchecked(Gap("OffsetFetch", "group g", error, "denied", right), ("lost-data",))
     empty = Unchecked(Gap("OffsetFetch", "group h", None, "no committed offsets", right), ("group-stuck",))
     assert lines(refused, empty) == [
-        "not fully checked: lost-data; OffsetFetch (group g): permission Describe on its topics is missing",
-        "not fully checked: group-stuck; OffsetFetch (group h): no committed offsets",
+        "not fully checked: lost-data. No result: OffsetFetch (group g): permission Describe on its topics is missing",
+        "not fully checked: group-stuck. No result: OffsetFetch (group h): no committed offsets",
     ]
     assert exit_code(Diagnosis((), (), (refused, empty), ())) == 0
 
@@ -87,7 +87,7 @@ def test_findings_of_one_kind_are_printed_once_in_full_and_listed_at_the_end() -
         "  show:     kctl x",
         "  fix:      kctl fix group g0",
         *(f"  also:     group g{n}: group g{n} is bad" for n in range(1, 6)),
-        "  also:     3 more; --output json lists all",
+        "  also:     3 more. List all with --output json",
         "",
         "10 findings for the cluster (7 requests)",
         "  ERROR    no-leader    topic t",
@@ -137,9 +137,9 @@ def test_findings_that_do_not_fit_keep_their_fix_and_are_complete_with_verbose()
     full = list(_lines("the cluster", looks, diagnosis, 80, verbose=True))
     assert sum(line.startswith("  evidence:") for line in full) == 13
     assert "checked: no-leader" in full
-    assert "skipped 1 check that needs two samples (add --samples 2): group-stuck" in full
+    assert "skipped 1 check requiring two samples (add --samples 2): group-stuck" in full
     brief = list(_lines("the cluster", looks, Diagnosis((), ("no-leader",), (), ("group-stuck",)), 80))
     assert brief == [
-        "skipped 1 check that needs two samples (add --samples 2)",
+        "skipped 1 check requiring two samples (add --samples 2)",
         "no problems found in the cluster (1 check, 7 requests)",
     ]

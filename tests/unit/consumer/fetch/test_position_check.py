@@ -76,7 +76,7 @@ def test_a_new_leader_is_asked_before_it_is_read() -> None:
     scenario = after_election(T0, T1)
     request = scenario.request()
     assert (request.node_id, questions(request)) == (2, [(0, 8, 7), (1, 8, 7)])
-    assert "requesting the end of epoch 7 from the new leader, host2:9092 (id 2)" in scenario.waiting()
+    assert "requesting the end of leader epoch 7 from the new leader host2:9092 (id 2)" in scenario.waiting()
     assert scenario.requests() == [], "nothing is fetched meanwhile"
     answer(request, ends(end(0, 7, 3), end(1, 7, 50)))
     request = scenario.request()
@@ -152,14 +152,16 @@ def test_no_response_and_no_right_to_ask() -> None:
     assert isinstance(scenario.reports.take()[-1], PartitionFailed)
 
 
-@pytest.mark.parametrize(("found", "what"), [([], "leaves out t-0"), ([end(0, 7, 50), end(0, 7, 2)], "has t-0 twice")])
+@pytest.mark.parametrize(
+    ("found", "what"), [([], "does not contain t-0"), ([end(0, 7, 50), end(0, 7, 2)], "contains t-0 twice")]
+)
 def test_response_without_the_partition_or_with_two_of_it_is_malformed(found: list[EpochEndOffset], what: str) -> None:
     scenario = after_election()
     answer(scenario.request(), ends(*found))
     failed = scenario.reports.take()[-1]
     assert isinstance(failed, PartitionFailed)
     assert isinstance(failed.error, RemoteProtocolError)
-    assert str(failed.error) == f"the OffsetForLeaderEpoch response of host2:9092 (id 2) {what}"
+    assert str(failed.error) == f"the OffsetForLeaderEpoch response from host2:9092 (id 2) {what}"
 
 
 def test_a_new_leader_that_cannot_be_reached_is_waited_for() -> None:

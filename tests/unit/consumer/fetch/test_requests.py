@@ -99,7 +99,7 @@ def test_broker_that_is_not_connected_is_reported_and_reported_back() -> None:
     del scenario.client.network.down[1]
     [scenario.on_wire] = scenario.requests(2100)
     answer(scenario.on_wire, brings(), 2200)
-    assert scenario.waiting() == ["at the end, offset 0"] * 2
+    assert scenario.waiting() == ["reached the end of the partition, offset 0"] * 2
 
 
 def test_failed_repetition_is_retried_in_full() -> None:
@@ -116,4 +116,9 @@ def test_repetition_without_response_is_reported_and_taken_back() -> None:
     assert scenario.requests(3000) == []
     assert scenario.waiting() == ["no response from broker 1"] * 2
     answer(scenario.on_wire, brings(), 3100)
-    assert scenario.waiting() == ["", "", "at the end, offset 0", "at the end, offset 0"]
+    assert scenario.waiting() == [
+        "",
+        "",
+        "reached the end of the partition, offset 0",
+        "reached the end of the partition, offset 0",
+    ]

@@ -182,7 +182,7 @@ def test_in_a_full_answer_a_missing_partition_is_a_fault_and_in_an_incremental_o
     assert isinstance(failed.error, RemoteProtocolError)
     assert (failed.topic_partition, str(failed.error)) == (
         T1,
-        "the Fetch response of host1:9092 (id 1) leaves out t-1",
+        "the Fetch response from host1:9092 (id 1) does not contain t-1",
     )
     assert asked(scenario.request()) == [], "the session goes on with the other"
 
@@ -194,7 +194,10 @@ def test_partition_that_is_in_response_twice_is_malformed(is_full: bool) -> None
     told = scenario.reports.take()
     [failed] = [each for each in told if isinstance(each, PartitionFailed)]
     assert isinstance(failed.error, RemoteProtocolError)
-    assert (failed.topic_partition, str(failed.error)) == (T1, "the Fetch response of host1:9092 (id 1) has t-1 twice")
+    assert (failed.topic_partition, str(failed.error)) == (
+        T1,
+        "the Fetch response from host1:9092 (id 1) contains t-1 twice",
+    )
     [fetched] = [each.chunk for each in told if isinstance(each, Fetched)]
     assert fetched.topic_partition == T0
 

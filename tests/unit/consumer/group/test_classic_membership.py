@@ -183,9 +183,9 @@ def test_assignment_of_other_topics_is_dropped_and_the_member_joins_again_after_
     assert not [each for each in polled.requests if isinstance(each.request, JoinGroupRequest)]
     assert polled.next_deadline_at_ms == 100
     waiting = scenario.member._wait_reason()[0]
-    assert waiting == "joining group g again: the assignment had topics that are not in the subscription: other"
+    assert waiting == "joining group g again: the assignment contains topics that are not in the subscription: other"
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "group g: the assignment had topics that are not in the subscription: other; joining again"
+        "rejoining group g: the assignment contains topics that are not in the subscription: other"
     ] * 3
     matching = 5
     scenario.join(matching, T0, T1, now_ms=100)

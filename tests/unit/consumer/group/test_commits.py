@@ -133,7 +133,7 @@ def test_confirmed_offset_is_not_committed_again() -> None:
     assert [p.partition_index for topic in again.topics for p in topic.partitions] == [1]
 
 
-@pytest.mark.parametrize(("codes", "what"), [((0,), "leaves out t-1"), ((), "leaves out t-0")])
+@pytest.mark.parametrize(("codes", "what"), [((0,), "does not contain t-1"), ((), "does not contain t-0")])
 def test_response_that_leaves_out_partition_is_malformed(codes: tuple[int, ...], what: str) -> None:
     scenario = Scenario()
     scenario.sync()
@@ -141,7 +141,7 @@ def test_response_that_leaves_out_partition_is_malformed(codes: tuple[int, ...],
     [done] = scenario.reports
     assert isinstance(done, CallDone)
     assert isinstance(done.error, RemoteProtocolError)
-    assert str(done.error) == f"the OffsetCommit response of host1:9092 (id 1) {what}"
+    assert str(done.error) == f"the OffsetCommit response from host1:9092 (id 1) {what}"
 
 
 def test_response_with_partition_twice_is_malformed() -> None:
@@ -152,7 +152,7 @@ def test_response_with_partition_twice_is_malformed() -> None:
     answer(scenario.sent(), twice)
     [done] = scenario.reports
     assert isinstance(done, CallDone)
-    assert str(done.error) == "the OffsetCommit response of host1:9092 (id 1) has t-0 twice"
+    assert str(done.error) == "the OffsetCommit response from host1:9092 (id 1) contains t-0 twice"
 
 
 def test_only_a_blocking_commit_is_tried_again() -> None:

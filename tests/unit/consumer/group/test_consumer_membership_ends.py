@@ -270,7 +270,7 @@ def test_a_member_whose_application_is_stuck_goes_and_comes_back_with_the_next_p
     request = scenario.beat()
     assert said(request) == ConsumerGroupHeartbeatRequest(group_id="g", member_id=MEMBER_ID, member_epoch=-1)
     assert scenario.changes() == [AssignmentChanged(2, (), lost=(T0,), is_complete=False)]
-    assert scenario.reports[-1] == GroupWaiting("not in group g until the next poll", WaitKind.OUTSIDE)
+    assert scenario.reports[-1] == GroupWaiting("the consumer is not in group g until the next poll", WaitKind.OUTSIDE)
     scenario.hear(request, epoch=-1)
     assert scenario.polled() == []
     scenario.member.poll_began()

@@ -38,5 +38,5 @@ def test_event_that_a_state_lacks_is_a_bug_that_raises(table: Transitions) -> No
     missing = [(state, event) for state in MemberState for event in MemberEvent if (state, event) not in table]
     assert (MemberState.ABSENT, MemberEvent.ACCEPTED) in missing
     for state, event in missing:
-        with pytest.raises(ValueError, match=f"{state.name} has no transition by {event.name}"):
+        with pytest.raises(ValueError, match=f"{state.name} have no transition for event {event.name}"):
             after(table, state, event)

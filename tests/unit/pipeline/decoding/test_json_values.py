@@ -69,13 +69,13 @@ def test_every_type_is_a_column_of_its_own_type() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"id": "x"}, "at /id: an integer is expected, not a string"),
-        ({"id": True}, "at /id: an integer is expected, not a boolean"),
-        ({"id": 2**63}, "at /id: an integer of 64 bits is expected"),
-        ({"total": True}, "at /total: a number is expected"),
-        ({"items": [{"sku": 3}]}, "at /items/0/sku: a string is expected, not 3"),
-        ({"counts": []}, "at /counts: an object is expected, not an array"),
-        ([], "at /: an object is expected, not an array"),
+        ({"id": "x"}, "at /id: expected an integer, found a string"),
+        ({"id": True}, "at /id: expected an integer, found a boolean"),
+        ({"id": 2**63}, "at /id: expected a 64-bit integer"),
+        ({"total": True}, "at /total: expected a number"),
+        ({"items": [{"sku": 3}]}, "at /items/0/sku: expected a string, found 3"),
+        ({"counts": []}, "at /counts: expected an object, found an array"),
+        ([], "at /: expected an object, found an array"),
     ],
 )
 def test_value_that_does_not_fit_is_an_error_with_its_place(value: Any, words: str) -> None:

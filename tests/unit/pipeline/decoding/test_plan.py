@@ -10,8 +10,8 @@ from kctl.pipeline.decoding.plan import check_registry, side_request
     ("form", "schema", "words"),
     [
         ("csv", None, "decode value='csv': use one of auto, avro, protobuf, json-schema"),
-        ("avro", "id:x", "the value schema 'id:x': 'x' is not a schema id"),
-        ("avro", "auto", "must be a single one, not each record's"),
+        ("avro", "id:x", "invalid value schema 'id:x': 'x' is not a valid schema id"),
+        ("avro", "auto", "the value reader schema cannot be the schema of each record"),
     ],
 )
 def test_form_or_schema_that_does_not_exist_is_refused(form: str, schema: str | None, words: str) -> None:
@@ -22,5 +22,5 @@ def test_form_or_schema_that_does_not_exist_is_refused(form: str, schema: str | 
 def test_registry_must_be_named_by_properties_that_exist() -> None:
     with pytest.raises(ConfigError, match=r"set schema\.registry\.url"):
         check_registry({})
-    with pytest.raises(ConfigError, match=r"unknown property 'schema\.registry\.uri'"):
+    with pytest.raises(ConfigError, match=r"unknown schema registry property 'schema\.registry\.uri'"):
         check_registry({"schema.registry.uri": "x"})

@@ -133,7 +133,7 @@ def test_another_message_of_the_file_is_an_error_unless_it_is_named() -> None:
 
     values = ProtobufValues(resolved(file_with(two)), None)
     data = b"\x02\x02\x08\x05"
-    with pytest.raises(DecodeError, match=r"it is message shop\.Second, not shop\.First"):
+    with pytest.raises(DecodeError, match=r"the Protobuf message shop\.Second, expected shop\.First"):
         values.of_writer(resolved(file_with(two)))(data)
     named = ProtobufValues(resolved(file_with(two)), "shop.Second")
     assert named.of_writer(resolved(file_with(two)))(data) == {"b": 5}

@@ -87,14 +87,14 @@ def test_records_that_do_not_decode_keep_their_place_offset_reason_and_bytes() -
         (13, values[3], b"k3"),
         None,
     ]
-    assert "value: it has no schema ID" in errors[0]["reason"]
+    assert "value: the bytes have no schema ID" in errors[0]["reason"]
     assert "value: not Avro of this schema" in errors[2]["reason"]
     assert "Schema 99 not found" in errors[3]["reason"]
 
 
 def test_without_the_column_of_errors_a_record_that_does_not_decode_is_an_error() -> None:
     decoding = Scene().decoding(("offset", "value"))
-    with pytest.raises(DecodeError, match="does not decode at offset 11: value: it has no schema ID"):
+    with pytest.raises(DecodeError, match="cannot decode the record at offset 11: value: the bytes have no schema ID"):
         decoding.with_errors(raw([None, b"plain"], decoding.raw_columns))
 
 
@@ -106,7 +106,7 @@ def test_split_takes_out_what_does_not_decode_with_its_bytes() -> None:
     assert decoded.column("offset").to_pylist() == [11, 12]
     assert errors is not None
     assert errors.select(["offset", "value", "key"]).to_pylist() == [{"offset": 10, "value": b"plain", "key": b"k0"}]
-    assert "has no schema ID" in errors.column(REASON)[0].as_py()
+    assert "have no schema ID" in errors.column(REASON)[0].as_py()
     assert scene.decoding(COLUMN_NAMES).split(raw(values[1:]))[1] is None
 
 

@@ -60,5 +60,5 @@ def test_manifests_keep_facts_when_they_are_merged() -> None:
 )
 def test_damaged_facts_are_named(damaged: str) -> None:
     text = manifest_text(Manifest(1, SETTINGS, (), 1)).removesuffix("}") + f', "cluster": {damaged}}}'
-    with pytest.raises(ExportDataError, match=r"00000001\.json is not a manifest of an export"):
+    with pytest.raises(ExportDataError, match=r"00000001\.json is not an export manifest"):
         parse_manifest(text.encode(), ManifestFile(Path("00000001.json"), 1, 1, 1))

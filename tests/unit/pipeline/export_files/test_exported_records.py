@@ -34,10 +34,10 @@ def test_records_of_several_files_come_in_the_order_of_their_offsets(tmp_path: P
 
 def test_files_that_differ_from_the_manifest_are_refused(tmp_path: Path) -> None:
     ranged = exported(tmp_path, 0, 1)
-    with pytest.raises(ExportDataError, match="has 2 records, but its manifest has 3"):
+    with pytest.raises(ExportDataError, match="has 2 records, but its manifest lists 3"):
         list(read_exported(tmp_path, ranged._replace(records=3), {}))
     twice = ranged._replace(files=(ranged.files[0], ranged.files[0]), records=2)
-    with pytest.raises(ExportDataError, match="an offset is in two files"):
+    with pytest.raises(ExportDataError, match="two files of a range have records with the same offset"):
         list(read_exported(tmp_path, twice, {}))
     with pytest.raises(FolderError, match="No such file"):
         list(read_exported(tmp_path, ranged._replace(files=(ExportedFile("orders/gone.parquet", 2, 9),)), {}))
@@ -72,7 +72,7 @@ def test_row_group_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytes
     ranged = exported(tmp_path, 0, 0)
     assert list(read_exported(tmp_path, ranged, {}))
     monkeypatch.setattr(exported_records, "MOST_GROUP_BYTES", 100)
-    with pytest.raises(ExportDataError, match=r"row group of \d+ bytes, at most 100 are accepted"):
+    with pytest.raises(ExportDataError, match=r"row group of \d+ bytes, which is over the limit of 100 bytes"):
         list(read_exported(tmp_path, ranged, {}))
 
 

@@ -189,7 +189,7 @@ def test_a_file_that_is_not_what_its_task_wrote_stops_the_round(tmp_path: Path, 
         path.unlink()
     else:
         path.write_bytes(b"x")
-    with pytest.raises(ExportDataError, match="where its task wrote 10"):
+    with pytest.raises(ExportDataError, match="but its task wrote 10"):
         folder.commit_round([folder.begin_round(0)], SETTINGS, [done])
     assert read_manifests(folder.path) == []
 
@@ -229,25 +229,25 @@ def test_check_of_a_folder_that_can_be_taken_returns(tmp_path: Path) -> None:
     folder = taken(tmp_path)
     folder.check(SETTINGS)
     folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
-    with pytest.raises(FolderError, match="export with layout topic, not date"):
+    with pytest.raises(FolderError, match="export with layout topic, but this run has layout date"):
         folder.check(SETTINGS | {"layout": "date"})
 
 
 def test_an_export_keeps_its_layout(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
     folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
-    with pytest.raises(FolderError, match="export with layout topic, not date"):
+    with pytest.raises(FolderError, match="export with layout topic, but this run has layout date"):
         ExportFolder(tmp_path / "x").claim("second", SETTINGS | {"layout": "date"})
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda text: text[:-5], "is not a manifest"),
-        (lambda text: text.replace("t/t-0", "../t-0"), "leads out of the folder"),
+        (lambda text: text[:-5], "is not an export manifest"),
+        (lambda text: text.replace("t/t-0", "../t-0"), "is outside of the export"),
         (lambda text: text.replace('"v": 1', '"v": 3'), "version 3"),
-        (lambda text: text.replace('"number": 1', '"number": 3'), "expected 00000001.json"),
-        (lambda _: "[]", "is not a manifest"),
+        (lambda text: text.replace('"number": 1', '"number": 3'), "the content of the manifest 00000003.json"),
+        (lambda _: "[]", "is not an export manifest"),
     ],
 )
 def test_a_damaged_manifest_is_told(tmp_path: Path, damage: object, words: str) -> None:
@@ -264,7 +264,7 @@ def test_an_offset_in_two_ranges_is_told(tmp_path: Path) -> None:
     folder = taken(tmp_path / "x")
     folder.commit_round([folder.begin_round(0)], SETTINGS, [written(folder, 0, 10)])
     folder.commit_round([folder.begin_round(1)], SETTINGS, [written(folder, 9, 12)])
-    with pytest.raises(ExportDataError, match="offset 9 is in two ranges"):
+    with pytest.raises(ExportDataError, match="offset 9 of t-0 in two ranges"):
         read_manifests(folder.path)
 
 
@@ -293,7 +293,7 @@ def test_manifests_are_plain_json_for_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "a/../../../../../etc/x", "a\0b"])
 def test_no_path_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(FolderError, match="leads out of"):
+    with pytest.raises(FolderError, match="is outside of"):
         inside(tmp_path / "export", name)
 
 
@@ -311,6 +311,10 @@ def test_folder_whose_manifests_were_deleted_is_no_first_run(tmp_path: Path, los
     (tmp_path / "x" / "_manifest" / f"{lost:08}.json").unlink()
     kept = names(tmp_path)
     for use in (lambda: ExportFolder(tmp_path / "x").check(SETTINGS), lambda: taken(tmp_path / "x", "second")):
-        with pytest.raises(ExportDataError, match=r"x: no manifest names t/t-0-.*parquet: manifests were deleted"):
+        with pytest.raises(
+            ExportDataError,
+            match=r"x has files that no manifest lists, because manifests were "
+            "deleted: t/t-0-.*parquet",
+        ):
             use()
     assert names(tmp_path) == kept

@@ -242,7 +242,10 @@ def test_merged_manifests_are_plain_json_too(tmp_path: Path, by_fours: None) -> 
 
 @pytest.mark.parametrize(
     ("gone", "words"),
-    [("00000001-00000004.json", "found 00000005.json, expected 00000001.json"), ("nothing", "by its name")],
+    [
+        ("00000001-00000004.json", "lacks the manifest 00000001.json: the next one is 00000005.json"),
+        ("nothing", "the name of an export manifest"),
+    ],
 )
 def test_a_manifest_that_is_missing_or_named_as_none_is_told(
     tmp_path: Path, by_fours: None, gone: str, words: str
@@ -268,22 +271,22 @@ def _with_range(**changed: object) -> bytes:
         (b"[" * 200_000, "nested too deeply"),
         (b'{"v": 1, "number": 1e999, "settings": {}, "ranges": []}', "infinity"),
         (_with_range(end=1e999), "infinity"),
-        (_with_range(partition=-1), "no range"),
-        (_with_range(start=9), "no range from 9 to 5"),
-        (_with_range(start=-2), "no range"),
-        (_with_range(end=2**63), "no range"),
+        (_with_range(partition=-1), "invalid range of"),
+        (_with_range(start=9), "offsets 9 to 5"),
+        (_with_range(start=-2), "invalid range of"),
+        (_with_range(end=2**63), "invalid range of"),
         (_with_range(records=-1), "with -1 records"),
-        (_with_range(files=[{"path": "/etc/passwd", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
-        (_with_range(files=[{"path": "t/../../x", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
-        (_with_range(files=[{"path": "t/\0", "records": 1, "size_bytes": 1}]), "leads out of the folder"),
-        (_with_range(files=[{"path": "t/x", "records": 5, "size_bytes": -1}]), "a file cannot have -1 bytes"),
+        (_with_range(files=[{"path": "/etc/passwd", "records": 1, "size_bytes": 1}]), "is outside of the export"),
+        (_with_range(files=[{"path": "t/../../x", "records": 1, "size_bytes": 1}]), "is outside of the export"),
+        (_with_range(files=[{"path": "t/\0", "records": 1, "size_bytes": 1}]), "is outside of the export"),
+        (_with_range(files=[{"path": "t/x", "records": 5, "size_bytes": -1}]), "invalid size of a file: -1 bytes"),
         (_with_range(files=[{"path": "t/x", "records": -1, "size_bytes": 1}]), "1 bytes and -1 records"),
-        (_with_range(topic="../x"), "not a legal topic name"),
+        (_with_range(topic="../x"), "not a valid topic name"),
     ],
     ids=lambda each: repr(each)[:40],
 )
 def test_a_manifest_that_kctl_did_not_write_is_an_error_that_names_it(content: bytes, words: str) -> None:
-    with pytest.raises(ExportDataError, match=f"00000001.json is not a manifest of an export: .*{words}"):
+    with pytest.raises(ExportDataError, match=f"00000001.json is not an export manifest: .*{words}"):
         parse_manifest(content, ManifestFile(Path("00000001.json"), 1, 1, len(content)))
 
 

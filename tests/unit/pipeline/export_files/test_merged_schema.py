@@ -42,7 +42,11 @@ def test_narrower_type_fits_into_a_wider_one(narrow: pa.DataType, wide: pa.DataT
 
 def test_format_that_does_not_widen_refuses_by_the_field() -> None:
     old, new = value(("a", listed(pa.int32()))), value(("a", listed(pa.int64())))
-    with pytest.raises(FolderError, match=r"t has other columns: value.a.element is int32, and cannot become int64"):
+    with pytest.raises(
+        FolderError,
+        match=r"t has different columns: value.a.element is int32 and cannot change to "
+        "int64",
+    ):
         evolved(old, new, "t", can_widen=False)
     assert evolved(new, old, "t", can_widen=False) == new
 

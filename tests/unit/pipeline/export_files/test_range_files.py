@@ -205,7 +205,7 @@ def test_a_round_that_is_over_takes_no_file(place: FilePlace) -> None:
     with RangeFiles(place, NAME) as files:
         files.write(batch((100, NOON_US)))
         place.round_folder.rename(place.folder / "_gone")
-        with pytest.raises(FolderError, match="another export has taken over the folder"):
+        with pytest.raises(FolderError, match="another export writes to the directory"):
             files.finish()
     assert [name for name in all_files(place.folder) if not name.startswith("_gone")] == []
 

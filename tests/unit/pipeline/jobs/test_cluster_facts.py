@@ -13,4 +13,4 @@ def test_group_that_an_export_lacks_is_named_beside_a_few_that_it_has() -> None:
     assert chosen_groups(facts, GroupSelection(("g001",)), "/x") == ["g001"]
     with pytest.raises(ConfigError) as caught:
         chosen_groups(facts, GroupSelection(("h",)), "/x")
-    assert str(caught.value) == "group h is not in /x, which has g000, g001, g002, g003, g004 and 995 more"
+    assert str(caught.value) == "group h is not in /x. Exported groups: g000, g001, g002, g003, g004 and 995 more"

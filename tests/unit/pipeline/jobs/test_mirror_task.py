@@ -65,9 +65,9 @@ def test_resumed_ignores_position_of_deleted_target_and_counts_of_earlier_runs(
     [
         (
             [5, 9_000_000_000_000_000, 7],
-            "latest timestamp of the rejected records, 9000000000000000, is at offset 11",
+            "Their latest timestamp is 9000000000000000, at offset 11",
         ),
-        ([5, 4, -7], "earliest timestamp of the rejected records, -7, is at offset 12"),
+        ([5, 4, -7], "Their earliest timestamp is -7, at offset 12"),
     ],
     ids=["late", "early"],
 )
@@ -78,4 +78,5 @@ def test_rejected_timestamp_is_named_by_its_offset_in_the_source(times_ms: list[
     ]
     refusal = broker_error(ErrorCode.INVALID_TIMESTAMP, "produce to copy-0", "out of range")
     error = _rejected_time(TASK, refusal, times)
-    assert str(error) == f"cannot mirror t-0: the {words} of the source: out of range (INVALID_TIMESTAMP)"
+    reason = f"the target rejected records. {words} of the source: out of range"
+    assert str(error) == f"cannot mirror t-0: {reason} (INVALID_TIMESTAMP)"

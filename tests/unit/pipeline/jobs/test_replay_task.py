@@ -104,10 +104,10 @@ def test_no_transaction_is_open_while_a_low_rate_is_kept(
     [
         (
             (WantedOffsets(0, 1, 2), WantedOffsets(0, 5, 6)),
-            "--offset names partition 0 twice; a replay reads one range of each",
+            "--offset appears twice for partition 0: use one range for each partition",
         ),
-        ((WantedOffsets(None, 1, 2), WantedOffsets(None, 5, None)), "--offset names all partitions twice"),
-        ((WantedOffsets(3, 2, 1),), "--offset of partition 3 ends at 1, before it begins at 2"),
+        ((WantedOffsets(None, 1, 2), WantedOffsets(None, 5, None)), "--offset appears twice for all partitions"),
+        ((WantedOffsets(3, 2, 1),), "invalid --offset '2:1' for partition 3: use an end that is not before the start"),
     ],
 )
 def test_offsets_of_which_some_would_be_left_out_are_refused(offsets: tuple[WantedOffsets, ...], problem: str) -> None:

@@ -101,8 +101,8 @@ def test_catalog_that_does_not_respond_ends_by_the_api_timeout(
         (b"\0\xff" * 100, StoreUnreachableError, "cannot connect to the catalog"),
         (b"HTTP/1.1 500 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),
         (b"HTTP/1.1 503 X\r\n\r\n{}", StoreUnreachableError, "the catalog failed"),
-        (b"HTTP/1.1 401 X\r\n\r\n{}", StoreLoginError, "does not accept the credentials"),
-        (b"HTTP/1.1 403 X\r\n\r\n{}", StoreDeniedError, "access denied"),
+        (b"HTTP/1.1 401 X\r\n\r\n{}", StoreLoginError, "the catalog rejected the credentials"),
+        (b"HTTP/1.1 403 X\r\n\r\n{}", StoreDeniedError, "denied access"),
     ],
     ids=["page", "garbage", "500", "503", "401", "403"],
 )

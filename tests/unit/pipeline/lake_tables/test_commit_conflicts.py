@@ -83,7 +83,11 @@ def test_conflicts_without_end_are_an_error_at_the_api_timeout(
 ) -> None:
     target = claimed(location)
     waits = conflicting(target, float("inf"), monkeypatch)
-    with pytest.raises(StoreError, match=r"other writers changed the table during each of \d+ attempts .* within 20s"):
+    with pytest.raises(
+        StoreError,
+        match=r"within 20s \(--api-timeout\): other writers changed the table during "
+        r"each of \d+ attempts",
+    ):
         target.commit([GAP], {})
     assert API_MS - 100 < sum(waits) * 1000 <= API_MS
     assert claimed(location, "next").resume_points([("t", 0)]) == {}

@@ -71,7 +71,7 @@ def test_live_files_that_cannot_be_read_have_the_name_of_the_table(
 
     target = opened(tmp_path)
     monkeypatch.setattr(deltalake.DeltaTable, "get_add_actions", fail)
-    with pytest.raises(ExportDataError, match=r"^delta:.*/table: the table's log is damaged: "):
+    with pytest.raises(ExportDataError, match=r"^delta:.*/table: the log of the table is damaged: "):
         read(target)
 
 

@@ -130,7 +130,7 @@ def test_damaged_log_of_a_delta_table_is_an_error_of_the_data(tmp_path: Path, co
     (tmp_path / "table/_delta_log/00000000000000000000.json").write_bytes(content)
     target = open_target(location, {})
     for use in (target.read, lambda: read_export(location, {})):
-        with pytest.raises(ExportDataError, match="table: the table's log is damaged: ") as caught:
+        with pytest.raises(ExportDataError, match="table: the log of the table is damaged: ") as caught:
             use()
         assert "\n" not in str(caught.value)
 
@@ -271,7 +271,7 @@ def test_table_without_the_columns_of_records_is_no_export(location: Location) -
         catalog = pyiceberg.catalog.load_catalog("lake")
         catalog.create_namespace("db")
         catalog.create_table("db.orders", pa.schema([("topic", pa.string())]))
-    with pytest.raises(ExportDataError, match="the table has no column key: it was not written by kctl"):
+    with pytest.raises(ExportDataError, match="the table was not written by kctl: it has no column key"):
         read_export(location, {})
 
 
@@ -283,7 +283,7 @@ def test_replay_of_a_table_that_does_not_exist_is_refused(location: Location) ->
 
 def test_other_layout_is_refused(location: Location) -> None:
     commit(claimed(location), 0, 3)
-    with pytest.raises(FolderError, match="is partitioned by nothing, which is not layout date"):
+    with pytest.raises(FolderError, match="is partitioned by nothing, which does not match layout date"):
         claimed(location, "second", "date")
 
 
@@ -485,7 +485,7 @@ def test_table_is_partitioned_by_a_column(location: Location, column: str) -> No
     assert decoded_ids(location) == [1, 2, 3, 5]
     assert wrong_rows(location) == [0, 4]
     assert len(partitions(location)) == (4 if column == "value.id" else 1)
-    with pytest.raises(FolderError, match=r"is partitioned by .*, which is not layout topic"):
+    with pytest.raises(FolderError, match=r"is partitioned by .*, which does not match layout topic"):
         decoding(location, "other")
 
 
@@ -553,7 +553,7 @@ def test_expired_position_of_an_exported_topic_is_not_a_first_run(
     location, target = expiring(tmp_path)
     target.commit([ExportedRange(*IDLE, 0, 10, 0, (), "an-id", 10)], {})
     without_history(monkeypatch)
-    with pytest.raises(ExportDataError, match="was exported to before, but has no position of t-0, t-1"):
+    with pytest.raises(ExportDataError, match="has an earlier export, but no position of t-0, t-1"):
         claimed(location, "again")
 
 
@@ -568,7 +568,7 @@ def test_files_without_a_position_are_not_a_first_run(location: Location, monkey
 
         without_history(monkeypatch)
         monkeypatch.setattr(deltalake.DeltaTable, "transaction_version", lambda *_: None)
-    with pytest.raises(ExportDataError, match="was exported to before, but has no position of t-0"):
+    with pytest.raises(ExportDataError, match="has an earlier export, but no position of t-0"):
         claimed(location, "again")
 
 
@@ -625,7 +625,7 @@ def test_table_restored_to_a_time_is_refused(tmp_path: Path, monkeypatch: pytest
     before = deltalake.DeltaTable(location).history()
     restored = {"version": 9, "operation": "RESTORE", "operationParameters": {"version": None, "timestamp": "2026"}}
     monkeypatch.setattr(deltalake.DeltaTable, "history", lambda _table, most=None: [restored, *before][:most])
-    with pytest.raises(ExportDataError, match="was restored to a version whose positions are not known"):
+    with pytest.raises(ExportDataError, match="was restored to a version without export positions"):
         open_target(location, {}).read()
 
 
@@ -666,12 +666,12 @@ RULED = pa.schema([*SCHEMA, pa.field("tenant", pa.string())])
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ("not null", "column tenant must not be null"),
-        ("null key", "column key must not be null"),
+        ("not null", "column tenant does not allow null"),
+        ("null key", "column key does not allow null"),
         ("constraint", r"constraint late \(offset >= 1000000\)"),
-        ("invariant", "column tenant has an invariant"),
-        ("generated", "column tenant has generated values"),
-        ("identity", "column tenant has identity values"),
+        ("invariant", "column tenant has an invariant constraint"),
+        ("generated", "column tenant has a generation expression"),
+        ("identity", "column tenant has an identity definition"),
         ("mapping", "delta.columnMapping.mode=name"),
     ],
 )
@@ -707,7 +707,7 @@ def test_delta_table_with_rules_is_refused_before_anything_is_written(tmp_path: 
         lambda: open_target(location, {}).check({"format": "parquet", "layout": "topic"}),
         lambda: claimed(location),
     ):
-        with pytest.raises(FolderError, match=f"has rules that kctl cannot keep: {words}"):
+        with pytest.raises(FolderError, match=f"has constraints that kctl does not support: {words}"):
             use()
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
 
@@ -726,7 +726,9 @@ def test_iceberg_table_with_a_required_column_is_refused_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], required: str
 ) -> None:
     location, table = iceberg_with(tmp_path, monkeypatch, required=required)
-    with pytest.raises(FolderError, match=f"has rules that kctl cannot keep: column {required} is required"):
+    with pytest.raises(
+        FolderError, match=f"has constraints that kctl does not support: column {required} does not allow null"
+    ):
         claimed(location, layout="date")
     assert table.refresh().schema().as_arrow().names == [each.name for each in RULED if each.name != "headers"]
     assert table.spec().fields == ()
@@ -741,7 +743,7 @@ def test_empty_iceberg_table_with_a_partition_spec_of_others_is_refused(
     location, table = iceberg_with(tmp_path, monkeypatch)
     with table.update_spec() as update:
         update.add_field("offset", BucketTransform(16), "spread")
-    with pytest.raises(FolderError, match=r"is partitioned by bucket\[16\], which is not layout topic"):
+    with pytest.raises(FolderError, match=r"is partitioned by bucket\[16\], which does not match layout topic"):
         open_target(location, {}).check({"format": "parquet", "layout": "topic"})
 
 

@@ -51,5 +51,5 @@ def test_http_is_allowed_by_the_setting_of_its_service(
 def test_server_without_tls_that_is_not_allowed_leads_to_the_setting(prefix: str, url: str, setting: str) -> None:
     problem = store_problem(OSError(NO_TLS), f"{prefix}{url}")
     assert type(problem) is StoreError
-    assert str(problem) == f"{prefix}{url}: the server has no TLS"
-    assert problem.hint.startswith(f"{setting} in the environment allows that")
+    assert str(problem) == f"{prefix}{url}: the server does not use TLS"
+    assert problem.hint.startswith(f"to allow connections without TLS, set {setting} in the environment")

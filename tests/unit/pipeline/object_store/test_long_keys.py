@@ -18,7 +18,7 @@ def test_listed_key_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     obstore.put(memory, "a" * LONGEST_KEY, b"")
     assert [len(each.key) for each in ObjectStore(URL).list()] == [LONGEST_KEY]
     obstore.put(memory, "b" * 70_000, b"")
-    with pytest.raises(StoreError, match=r"^s3://kafka/x: the store lists a key of 70000 characters"):
+    with pytest.raises(StoreError, match=r"^s3://kafka/x: the store listed a key of 70000 characters"):
         list(ObjectStore(URL).list())
 
 
@@ -26,7 +26,7 @@ def test_panic_of_the_library_is_an_error_of_the_store(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
-    with pytest.raises(StoreError, match=r"^s3://kafka/x: obstore failed at 'aaa") as caught:
+    with pytest.raises(StoreError, match=r"^s3://kafka/x: the library obstore failed for 'aaa") as caught:
         ObjectStore(URL).read("a" * 70_000)
     assert type(caught.value) is StoreError
     assert len(str(caught.value)) < 500

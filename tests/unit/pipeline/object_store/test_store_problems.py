@@ -34,7 +34,10 @@ def test_bucket_of_another_region_is_named_with_the_setting() -> None:
         "Generic S3 error: Error performing list request: Received redirect without LOCATION, this normally indicates"
     )
     problem = store_problem(OSError(text), WHERE)
-    assert (str(problem), problem.hint) == (f"{WHERE}: the bucket is in another region", "set AWS_REGION")
+    assert (str(problem), problem.hint) == (
+        f"{WHERE}: the bucket is in another region",
+        "set AWS_REGION to the region of the bucket",
+    )
 
 
 def test_error_without_a_url_names_no_server() -> None:

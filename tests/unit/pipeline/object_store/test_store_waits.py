@@ -77,7 +77,7 @@ def test_address_that_is_none_is_refused_by_the_name_of_its_variable(
         lambda: ObjectStore(StoreUrl("s3://b/x")),
         DeltaTarget(DeltaTable("s3://b/x"), StoreTimeouts()).columns,
     ):
-        with pytest.raises(ConfigError, match=r"^\$AWS_ENDPOINT_URL is not an address such as https://HOST:PORT$"):
+        with pytest.raises(ConfigError, match=r"^the value of \$AWS_ENDPOINT_URL is not a URL: use https://HOST:PORT$"):
             location()
 
 

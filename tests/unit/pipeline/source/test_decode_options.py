@@ -34,13 +34,22 @@ def test_sides_schemas_and_messages() -> None:
         ({"decode": "value=xml"} | URL, "decode value='xml': use one of auto, avro"),
         ({"decodeschema": "s"}, "option decodeSchema needs option decode"),
         (URL, r"option schema\.registry\.url needs option decode"),
-        ({"decode": "value=avro", "decodeschema": "key=s"} | URL, "option decodeSchema has a key part, but option"),
-        ({"decode": "avro", "schema.registry.uri": "x"} | URL, "unknown property 'schema.registry.uri'"),
+        (
+            {"decode": "value=avro", "decodeschema": "key=s"} | URL,
+            "option decodeSchema has a value for key, but option",
+        ),
+        (
+            {"decode": "avro", "schema.registry.uri": "x"} | URL,
+            "unknown schema registry property 'schema.registry.uri'",
+        ),
         (
             {"decode": "avro", "schema.registry.basic.auth.user.info": "me:canary"} | URL,
-            "a secret would travel to the tasks in plain text",
+            "is a secret, which would be sent to the tasks in plain text",
         ),
-        ({"decode": "avro", "schema.registry.url": "http://me:canary@h"}, "a secret would travel to the tasks"),
+        (
+            {"decode": "avro", "schema.registry.url": "http://me:canary@h"},
+            "is a secret, which would be sent to the tasks",
+        ),
     ],
 )
 def test_option_that_means_nothing_is_refused(given: dict[str, str], words: str) -> None:

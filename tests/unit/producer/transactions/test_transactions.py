@@ -5,6 +5,7 @@ from typing import cast
 import pytest
 
 from kctl.client.broker_errors import ErrorCode, broker_error
+from kctl.client.cluster import TopicPartition
 from kctl.client.errors import (
     AbortableTransactionError,
     BrokerError,
@@ -22,11 +23,12 @@ from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.requests import END_V1_VERSION, OFFSETS_V1_VERSION, PRODUCE_V1_VERSION
 from kctl.client.producer.transactions.states import State, Step
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
-from kctl.client.protocol.api.transactions import EndTxnRequest, TxnOffsetCommitRequest
+from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse, TxnOffsetCommitRequest
 from tests.unit.fake_network import SentRequest
 from tests.unit.producer.transactions.fakes import BACKOFF_MS, NAME, PARTITION, Scenario
 
 GONE = ConnectionLost("the connection is gone")
+OTHER = TopicPartition("t", 1)
 LOST = DeliveryTimeout("it waited", timeout_ms=1, elapsed_ms=1)
 
 
@@ -150,7 +152,7 @@ def test_abort_of_version_1_waits_for_expired_records_in_flight() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     assert scenario.names() == []
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to Produce; broker will abort in 59 s")
+    assert str(call.error).endswith("while no response to Produce (the broker aborts the transaction in 59 s)")
     scenario.records.expired_in_flight = 0
     assert not _end(scenario.sent())
 
@@ -230,7 +232,7 @@ def test_a_call_that_timed_out_goes_on_when_it_is_made_again_and_others_are_refu
     error = first.error
     assert isinstance(error, MaxBlockTimeout)
     assert (error.timeout_ms, error.elapsed_ms) == (50, 50)
-    assert "no response to EndTxn; broker will abort in 58 s unless it is committed" in str(error)
+    assert "no response to EndTxn (the broker aborts the transaction in 58 s unless it is committed" in str(error)
     for step in (Step.ABORT, Step.BEGIN, Step.OFFSETS):
         assert isinstance(scenario.call(step).error, IllegalStateError)
     again = scenario.call(Step.COMMIT)
@@ -266,7 +268,7 @@ def test_an_abort_that_is_not_answered_says_when_the_broker_will() -> None:
     call = scenario.call(Step.ABORT, timeout_ms=1000)
     scenario.sent()
     scenario.advance(1000)
-    assert str(call.error).endswith("while no response to EndTxn; broker will abort in 59 s")
+    assert str(call.error).endswith("while no response to EndTxn (the broker aborts the transaction in 59 s)")
 
 
 def test_a_commit_that_waits_for_records_says_so() -> None:
@@ -274,7 +276,10 @@ def test_a_commit_that_waits_for_records_says_so() -> None:
     scenario.records.in_flight = 2
     call = scenario.call(Step.COMMIT, timeout_ms=1000)
     scenario.advance(1000)
-    assert "2 records of the transaction waited for an acknowledgement; broker will abort in 59 s" in str(call.error)
+    assert (
+        "waiting for the acknowledgement of 2 records of the transaction (the broker aborts the transaction in 59 s"
+        in str(call.error)
+    )
 
 
 def test_init_without_a_coordinator_says_what_it_looked_for() -> None:
@@ -375,6 +380,28 @@ def test_partition_ahead_of_the_epoch_waits_for_a_new_one(is_begun: bool) -> Non
     scenario.answer(scenario.sent())
     assert identity.assign_producer_id(PARTITION, ahead)
     assert ahead.epoch == identity.current.epoch == 1
+
+
+@pytest.mark.parametrize("step", [Step.COMMIT, Step.ABORT])
+def test_version_2_requests_an_epoch_that_the_end_did_not_bring(step: Step) -> None:
+    """Otherwise a partition ahead of the epoch waits until the end of a transaction that another partition began."""
+    scenario = Scenario(2).with_partition()
+    identity = scenario.transactions.identity
+    ahead = PartitionSequence()
+    ahead.adopt(*identity.current)
+    ahead.begin_epoch()
+    scenario.call(step)
+    scenario.sent().answer(EndTxnResponse())
+    scenario.call(Step.BEGIN)
+    other = PartitionSequence()
+    assert not identity.assign_producer_id(OTHER, other)
+    sent = scenario.sent()
+    assert isinstance(sent.request, InitProducerIdRequest)
+    assert (sent.request.producer_id, sent.request.producer_epoch) == (1000, 0)
+    scenario.answer(sent)
+    assert identity.assign_producer_id(OTHER, other)
+    assert identity.assign_producer_id(PARTITION, ahead)
+    assert other.epoch == ahead.epoch == identity.current.epoch == 1
 
 
 def test_an_addition_without_an_answer_is_settled_before_the_abort() -> None:

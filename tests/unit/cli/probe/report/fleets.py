@@ -156,7 +156,7 @@ def trace_lines(
         tcp_ms, tls_ms = node.tcp.draw(random), node.tls.draw(random)
         if number % 10 == 0:
             clock_ms += min(tcp_ms + tls_ms, 1)
-            yield event("closed", **at, reason="lost the race")
+            yield event("closed", **at, reason="another connection attempt succeeded first")
             continue
         if tcp_ms + tls_ms >= limit_ms:
             clock_ms += limit_ms

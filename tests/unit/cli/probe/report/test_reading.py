@@ -52,18 +52,21 @@ BAD = [
     ("[]", "expected an object, found an array"),
     ("\xff", "not JSON"),
     ("[" * 100_000, "nested too deeply"),
-    ('{"v": 1, "key": "k", "value": "v"}', "not a line of kctl probe or --trace-file: it has no field 'event'"),
+    (
+        '{"v": 1, "key": "k", "value": "v"}',
+        "the line is not from kctl probe or --trace-file: the field 'event' is missing",
+    ),
     ('{"v": "1", "event": "summary"}', "v: expected an integer, found a string"),
     ('{"v": true, "event": "summary"}', "v: expected an integer, found a boolean"),
-    ('{"v": 2, "event": "summary"}', "schema version 2, this kctl reads 1"),
+    ('{"v": 2, "event": "summary"}', "schema version 2 is not supported: this kctl reads version 1"),
     (json.dumps(summary(addresses=None)), "addresses: expected an array, found null"),
     (json.dumps(summary(addresses=[7])), "expected an object, found an integer"),
     (json.dumps(summary(time_ms=-1)), "time_ms: out of range"),
     (json.dumps(summary(time_ms=10**400)), "out of range"),
     (with_address(elapsed_ms=1.5), "elapsed_ms: expected an integer, found a fraction"),
-    (with_address(outcome="well"), "outcome: 'well' is not one of ready, failed, expired, unfinished"),
+    (with_address(outcome="well"), "invalid outcome 'well': use ready, failed, expired, unfinished"),
     (with_address(phases_ms={"tcp": "2"}), "tcp: expected an integer, found a string"),
-    (with_address(host="h" * 400), "host: 400 characters, more than 300"),
+    (with_address(host="h" * 400), "host: the string has 400 characters, more than 300"),
     (with_address(tls={"chain": [1]}), "expected an object, found an integer"),
     ('{"v": 1, "event": "connected", "at_ms": 1}', "host: missing"),
     ('{"v": 1, "event": "connected", "host": "a", "port": 1}', "elapsed_ms: missing"),
@@ -86,7 +89,7 @@ def test_truncated_last_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "cut").write_text(whole[:-100])
     (file, line, reason), *others = read(tmp_path / "cut").bad_samples
     assert (file, line, others) == (str(tmp_path / "cut"), 4, [])
-    assert reason.endswith("the last line may be truncated")
+    assert reason.endswith("(the last line may be truncated)")
 
 
 @given(data=st.binary(max_size=300), at=st.integers(0, 5000), cut=st.integers(0, 5000))
@@ -119,7 +122,7 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path: Path) -> None:
         str(tmp_path / "no.gz"): "cannot be read: Not a gzipped file (b'xx')",
         str(tmp_path / "empty"): "empty",
         str(tmp_path / "pipe"): "empty",
-        str(device): "cannot be read: not a regular file or pipe",
+        str(device): "cannot be read: the path is not a regular file or pipe",
     }
 
 

@@ -81,7 +81,7 @@ def test_dead_and_failing_nodes_are_found(tmp_path: Path) -> None:
     assert findings(found) == [("never-ready", "berlin", "dead:9092"), ("expires", "berlin", "down:9092")]
     assert [each.text for each in found.findings] == [
         "all 4000 attempts failed (ConnectTimeout 4000)",
-        "100 of 4000 attempts expired (tcp 100)",
+        "100 of 4000 attempts timed out (tcp 100)",
     ]
     connect = found.timeouts["berlin"].connect
     assert connect is not None
@@ -97,7 +97,10 @@ def test_certificates_that_expire_are_found(tmp_path: Path) -> None:
         ("certificate-expired", "berlin", "-2:9092"),
         ("certificate-expires", "berlin", "20:9092"),
     ]
-    assert [each.text for each in found.findings] == ["CN=leaf expired 2 days ago", "CN=leaf expires in 20 days"]
+    assert [each.text for each in found.findings] == [
+        "certificate CN=leaf expired 2 days ago",
+        "certificate CN=leaf expires in 20 days",
+    ]
 
 
 @pytest.mark.slow

@@ -38,11 +38,11 @@ def test_text_has_timeouts_findings_latencies_and_invalid_lines(report: Report) 
         ["--api-timeout", "5s", "0", "%", "3500"],
     ]
     assert any(line.startswith("never-ready ") for line in lines), lines
-    assert any("CN=leaf expires in 3 days" in line for line in lines)
+    assert any("certificate CN=leaf expires in 3 days" in line for line in lines)
     assert "sydney: 2 files, 3500 probes, 0 traces" in lines
     (node,) = (line for line in lines if line.startswith("b:9092 "))
     assert "tls 298/609" in node
-    assert any(line.endswith("/bad     1  not JSON: Expecting value at column 1") for line in lines)
+    assert any(line.endswith("/bad     1  the line is not JSON: Expecting value at column 1") for line in lines)
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

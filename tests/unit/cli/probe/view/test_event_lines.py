@@ -20,5 +20,5 @@ def test_lines() -> None:
 
 def test_frames_and_orderly_closes_are_not_told() -> None:
     assert all(is_logged(event) for event in EVENTS)
-    assert not is_logged(Closed(0, GOOD, "lost the race"))
+    assert not is_logged(Closed(0, GOOD, "another connection attempt succeeded first"))
     assert not is_logged(RequestSent(0, GOOD, "ApiVersions", 3, 1, 20))

@@ -76,5 +76,5 @@ def test_rows_keep_their_order_where_all_fit() -> None:
 
 
 def test_next_timeout_is_the_api_timeout_when_that_is_nearer() -> None:
-    assert "next: --connect-timeout of kafka-c.example:9092 [10.0.0.3] in 0.2s" in frame(scene(), 120)
-    assert "next: --api-timeout in 0.1s" in frame(scene()._replace(left_ms=100), 120)
+    assert "next timeout: --connect-timeout of kafka-c.example:9092 [10.0.0.3] in 0.2s" in frame(scene(), 120)
+    assert "next timeout: --api-timeout in 0.1s" in frame(scene()._replace(left_ms=100), 120)

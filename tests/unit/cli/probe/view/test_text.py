@@ -61,7 +61,7 @@ def test_facts() -> None:
         "  certificate CN=kafka-a.example, issuer CN=test-ca, until 2023-11-24 (10 days), for kafka-a.example",
         "sasl kafka-a.example:9092 [10.0.0.1], kafka-bootstrap.example:9092 [10.0.0.1]: offers PLAIN, SCRAM-SHA-256",
         "group g: coordinator is broker 2, 10.0.0.6:9092, on __consumer_offsets-23",
-        "idle: 0 of 1 connections survived 6m11s of silence",
+        "idle: 0 of 1 connections survived 6m11s without traffic",
     ]
 
 
@@ -82,7 +82,7 @@ def test_of_many_the_first_are_told_and_the_rest_counted() -> None:
     aliases = [ready(Target(i, -i, f"alias-{i}", 9092, "10.0.0.1:9092"), 1) for i in range(1, 100)]
     facts = fact_lines(result()._replace(reports=aliases))
     assert sum("advertised as" in line for line in facts) == MOST_FACTS
-    assert "and 79 more names that differ" in facts
+    assert "and 79 more brokers with other advertised addresses" in facts
 
 
 def test_the_finding_that_blocked_is_the_one_with_the_exit_code() -> None:

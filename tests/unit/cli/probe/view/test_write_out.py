@@ -53,8 +53,8 @@ def test_every_field_can_be_asked_of_every_address(name: str) -> None:
         ("%{}", "use host, port"),
         ("%h", "unexpected %h"),
         ("50%", "%% for a percent sign"),
-        ("\\q", "not an escape"),
-        ("x" * 20_000, "too long"),
+        ("\\q", "unknown escape"),
+        ("x" * 20_000, "more than 10000"),
     ],
 )
 def test_invalid_template_is_refused_with_a_reason(template: str, words: str) -> None:

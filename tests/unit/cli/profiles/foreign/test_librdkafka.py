@@ -49,15 +49,15 @@ def test_a_file_of_kcat() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (b"\na.b\n", "f line 2: not of the form name=value"),
-        (b"=x\n", "f line 1: not of the form name=value"),
-        (b"\xff", "f: not UTF-8"),
+        (b"\na.b\n", "f line 2: use the form name=value"),
+        (b"=x\n", "f line 1: use the form name=value"),
+        (b"\xff", "cannot read f: the file is not UTF-8"),
         (
             b"sasl.username=a\nsasl.password=canary\nsasl.mechanism=GSSAPI\n",
             "sasl.mechanism 'GSSAPI' does not use a user",
         ),
         (b"ssl.key.location=/k\n", "ssl.certificate.location is missing"),
-        (b"linger.ms=0.5\n", "linger.ms takes an integer"),
+        (b"linger.ms=0.5\n", "invalid linger.ms '0.5': use an integer"),
     ],
 )
 def test_refused(raw: bytes, said: str) -> None:

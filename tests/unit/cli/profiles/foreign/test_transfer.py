@@ -18,7 +18,7 @@ def test_made_jaas_reads_back_the_same(mechanism: str, user: str, password: str)
 
 
 def test_mechanisms_without_passwords() -> None:
-    with pytest.raises(ConfigError, match="'OAUTHBEARER' does not use a user and password"):
+    with pytest.raises(ConfigError, match="'OAUTHBEARER' does not use a username and password"):
         make_jaas("OAUTHBEARER", "a", "b")
 
 
