@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.connect_session import ConnectGateway, ConnectSession, is_connect, send_code
+from kctl.pipeline.connect_session import ConnectGateway, ConnectSession, is_connect
 from kctl.pipeline.connect_url import parse_connect_url
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.masters import check_master, check_server
@@ -127,10 +127,6 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         Exception: any error of the body.
     """
     check_installed(options)
-    if options.submitted:
-        with _submitted(name, on_progress) as session:
-            yield session
-        return
     url = None if options.remote is None else parse_connect_url(options.remote)
     check_master(options) if url is None else check_server(url)
     gateway = Gateway() if url is None else ConnectGateway(url)
@@ -164,25 +160,6 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
             if is_well and options.log_path is None:
                 with suppress(OSError):
                     log_path.unlink()
-
-
-@contextmanager
-def _submitted(name: str, on_progress: OnProgress) -> Iterator[Session]:
-    """Use the session of spark-submit, and stop it when the context ends, because a cluster waits for its end."""
-    from pyspark.sql import SparkSession
-
-    on_progress(JobProgress("starting Spark"))
-    spark = watch(SparkSession.builder.appName(name).getOrCreate)
-    try:
-        session = session_over(spark)
-        if not session.is_local:
-            on_progress(JobProgress("checking the workers"))
-            send_code(spark)
-            _check_workers(session)
-        yield session
-    finally:
-        with suppress(Exception):  # the JVM may have exited
-            spark.stop()
 
 
 def session_over(spark: "SparkSession") -> Session:

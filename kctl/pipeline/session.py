@@ -68,7 +68,6 @@ class SessionOptions(NamedTuple):
         log_path: path of Spark's log. None uses a temporary file, which is kept only after an error.
         worker_python: interpreter of the workers. None uses $PYSPARK_PYTHON, or the current interpreter.
         remote: URL of a Spark Connect server, or a reference to it. Replaces `master` and `worker_python`.
-        submitted: whether spark-submit has started Spark. Replaces all other options.
     """
 
     master: str = LOCAL_MASTER
@@ -76,7 +75,6 @@ class SessionOptions(NamedTuple):
     log_path: Path | None = None
     worker_python: str | None = None
     remote: str | None = None
-    submitted: bool = False
 
 
 class Session(ABC):
@@ -133,7 +131,7 @@ def tasks_at_once(session: Session | None, options: SessionOptions | None) -> in
         return session.parallelism
     options = options or SessionOptions()
     local = re.fullmatch(r"local(?:\[(\d{1,9}|\*)(?:,\d+)?\])?", options.master)
-    if local is None or options.remote is not None or options.submitted:
+    if local is None or options.remote is not None:
         return CLUSTER_TASKS
     return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
@@ -150,8 +148,6 @@ def check_packages(*modules: str, install: str = INSTALL) -> None:
 def check_installed(options: SessionOptions | None = None) -> None:
     """Raise SparkMissingError if Python packages are missing, or Java, which a Spark Connect client does not need."""
     check_packages()
-    if options is not None and options.submitted:
-        return
     if options is not None and options.remote is not None:
         check_packages(*CONNECT_PACKAGES, install=INSTALL_CONNECT)
         return

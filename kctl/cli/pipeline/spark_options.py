@@ -3,7 +3,6 @@
 A job is a function of task properties, Spark options, and a receiver of progress.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -104,9 +103,6 @@ T = TypeVar("T")
 LOCAL_MASTER = "local[*]"
 MASTERS = r"local(\[([1-9]\d{0,8}|\*)(,[1-9]\d{0,8})?\])?|spark://[^\s/]+:\d+|yarn|k8s://(https?://)?[^\s/:]+(:\d+)?/?"
 
-SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Environment variable of a program that spark-submit has started."""
-
 
 class SparkOptions(NamedTuple):
     """Options of Spark.
@@ -114,7 +110,6 @@ class SparkOptions(NamedTuple):
     Attributes:
         asked: whether --master or --remote was given.
         dry_run: show only the plan.
-        submitted: whether spark-submit has started Spark.
     """
 
     master: str
@@ -124,11 +119,10 @@ class SparkOptions(NamedTuple):
     worker_python: str | None
     dry_run: bool
     remote: str | None = None
-    submitted: bool = False
 
     @property
     def is_local(self) -> bool:
-        return self.remote is None and not self.submitted and self.master.startswith("local")
+        return self.remote is None and self.master.startswith("local")
 
     def settings_of(self, common: Common) -> Settings:
         """Return the settings. Only dry runs fail fast if all bootstrap servers refuse."""
@@ -137,9 +131,7 @@ class SparkOptions(NamedTuple):
     def session_options(self) -> "SessionOptions":
         from kctl.pipeline.session import SessionOptions
 
-        return SessionOptions(
-            self.master, self.properties, self.log_path, self.worker_python, self.remote, self.submitted
-        )
+        return SessionOptions(self.master, self.properties, self.log_path, self.worker_python, self.remote)
 
 
 def spark_options(
@@ -191,9 +183,6 @@ def spark_options(
             f"{url[:80]!r} is not a Spark master: use local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
         )
         raise click.BadParameter(problem, param_hint="'--master'")
-    submitted = SUBMITTED in os.environ
-    if submitted and (master or remote or worker_python or spark_conf):
-        raise click.UsageError("With spark-submit, set the master and Spark properties by its own options.")
     if remote is not None:
         _check_remote(remote, master, worker_python)
     properties = {}
@@ -207,8 +196,8 @@ def spark_options(
                 f"{problem}: set the property in spark-defaults.conf.", param_hint="'--spark-conf'"
             )
         properties[key] = value
-    asked = master is not None or remote is not None or submitted
-    return SparkOptions(url, asked, properties, spark_log, worker_python, dry_run, remote, submitted)
+    asked = master is not None or remote is not None
+    return SparkOptions(url, asked, properties, spark_log, worker_python, dry_run, remote)
 
 
 def _check_remote(remote: str, master: str | None, worker_python: str | None) -> None:
