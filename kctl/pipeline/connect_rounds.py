@@ -72,7 +72,8 @@ class ConnectRound(Round[Result]):
         return min(self._active, self._slots), self._failed
 
     def cancel(self) -> None:
-        self._is_over = True
+        with self._lock:
+            self._is_over = True
         for _ in range(CANCELS):  # a query that is being sent is not there yet
             self._spark.interruptTag(self._tags[0])
             if self._idle.wait(CANCEL_EVERY_S):
@@ -81,9 +82,9 @@ class ConnectRound(Round[Result]):
     def _query_all(self) -> None:
         for tag in self._tags:
             self._spark.addTag(tag)  # belongs to the thread
-        while not self._is_over:
+        while True:
             with self._lock:
-                if not self._waiting:
+                if self._is_over or not self._waiting:
                     return
                 items = self._waiting.popleft()
                 self._active += len(items)

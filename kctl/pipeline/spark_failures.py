@@ -47,7 +47,9 @@ def explained(error: Exception, log_path: Path | None) -> JobError:
             f"the workers do not have Python {here}, which kctl runs on", "use one Python version on both"
         )
     if any(words in text for words in _NO_PYARROW):
-        return SparkSetUpError("the workers do not have pyarrow", "install pyarrow on the workers with: pip install pyarrow")
+        return SparkSetUpError(
+            "the workers do not have pyarrow", "install pyarrow on the workers with: pip install pyarrow"
+        )
     if "Cannot run program" in text:
         return SparkFailedError(f"the workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
     if (late := worker_start_error(text, where)) is not None:
