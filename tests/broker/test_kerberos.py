@@ -275,7 +275,7 @@ def test_hostile_broker_cannot_change_the_security_layer(service_keytab: Path, a
     own, other = Acceptor(service_keytab, alice), Acceptor(service_keytab, alice)
     for each in (own, other):
         assert each.client.step(each.reply) == b""
-    with pytest.raises(AuthenticationError, match="GSSAPI: the broker") as caught:
+    with pytest.raises(AuthenticationError, match=r"GSSAPI: .*\bthe broker\b") as caught:
         own.client.step(OFFERS[attack](own, other))
     assert not own.client.complete
     assert len(str(caught.value)) < 400

@@ -83,7 +83,7 @@ def test_endpoint_that_is_not_there_is_named(kafka_newest: KafkaCluster, tmp_pat
         file.write_text("".join(f"{name}={value}\n" for name, value in login(kafka_newest, endpoint).items()))
     ended = kctl("topics", "list", "--command-config", str(file), "--api-timeout", "5s")
     assert ended.code == ExitCode.REFUSED
-    assert "no token: 127.0.0.1:" in ended.stderr
+    assert "cannot get an OAUTHBEARER token: 127.0.0.1:" in ended.stderr
     assert "connection refused" in ended.stderr
 
 

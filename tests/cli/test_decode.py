@@ -318,7 +318,7 @@ def test_login_is_refused_and_no_secret_is_shown(scene: Scene, tmp_path: Path) -
             "Missing value for --decode: the next argument '--output' looks like an option.",
         ),
         (("--decode", "auto", "--output", "raw"), "--decode cannot be combined with --output raw"),
-        (("--decode", "json", "--avsc", "x"), "--avsc needs --decode avro."),
+        (("--decode", "json", "--avsc", "x"), "--avsc can only be used with --decode avro."),
         (("--decode", "protobuf", "--protoset", "x"), "--protoset and --protobuf-message must be used together"),
         (("--strict",), "--strict needs --decode."),
         (("--jq", ".", "--output", "csv"), "--jq cannot be combined with another output format"),

@@ -39,7 +39,7 @@ def test_topic_name_of_a_broker_that_is_a_path_is_refused(
         assert "jobs need pyspark" in ended.stderr  # nothing is asked then
     else:
         assert ended.code == ExitCode.WRONG_PROTOCOL, ended.stderr
-        assert "not a legal topic name" in ended.stderr.replace("\n", " ")
+        assert "not a valid topic name" in ended.stderr.replace("\n", " ")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -53,4 +53,4 @@ def test_topic_name_of_a_manifest_that_is_a_path_is_refused(bootstrap: str, tmp_
     (folder / "_manifest" / "00000001.json").write_text(json.dumps(manifest))
     ended = kctl("pipeline", "import", str(folder), "--to-topic", "copy", "--dry-run", "-b", bootstrap)
     assert ended.code == ExitCode.DATA, ended.stderr
-    assert "not a legal topic name" in ended.stderr.replace("\n", " ")
+    assert "not a valid topic name" in ended.stderr.replace("\n", " ")

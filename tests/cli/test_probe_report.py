@@ -76,13 +76,13 @@ def test_exit_codes_and_messages(fleet: list[str], tmp_path: Path) -> None:
     bad.write_text("no\n")
     mixed, strict = kctl("probe", "report", *fleet, str(bad)), kctl("probe", "report", fleet[0], str(bad), "--strict")
     assert (mixed.code, strict.code) == (ExitCode.OK, ExitCode.PARTIAL_FAILURE)
-    assert mixed.stderr == f"kctl probe: 1 invalid lines skipped (first: {bad}:1: {_NOT_JSON})\n"
+    assert mixed.stderr == f"kctl probe: 1 invalid line skipped (first: {bad}:1: {_NOT_JSON})\n"
     assert kctl("probe", "report", *fleet, str(bad), "-q").stderr == ""
     for arguments, code, words in (
         (
             [str(bad)],
             ExitCode.DATA,
-            f"1 invalid lines (first: {bad}:1: {_NOT_JSON})\nhint: record results with kctl probe --watch",
+            f"1 invalid line (first: {bad}:1: {_NOT_JSON})\nhint: record results with kctl probe --watch",
         ),
         ([str(tmp_path / "missing")], ExitCode.USAGE, f"cannot read {tmp_path}/missing: the file does not exist\n"),
         ([str(tmp_path)], ExitCode.USAGE, f"cannot read {tmp_path}: the path is a directory, not a file\n"),
@@ -114,7 +114,7 @@ def test_bad_input_is_named_with_file_and_line(fleet: list[str], tmp_path: Path)
             b'\n{"topic": "t", "value": "v"}\n',
             "records.jsonl:2: the line is not from kctl probe or --trace",
         ),
-        ("cut.jsonl", good.splitlines(keepends=True)[1][:-50], "cut.jsonl:1: not JSON: "),
+        ("cut.jsonl", good.splitlines(keepends=True)[1][:-50], "cut.jsonl:1: the line is not JSON: "),
         ("no.jsonl.gz", b"not gzip", "no.jsonl.gz: cannot be read: Not a gzipped file"),
         ("cut.jsonl.gz", gzip.compress(good)[:100], "cut.jsonl.gz: cannot be read: Compressed file ended"),
     ):

@@ -104,7 +104,7 @@ def test_topics_and_partitions_of_records(bootstrap: str, topic: str, cluster: S
     assert "INVALID_TOPIC" in sent.stderr
     sent = kctl("produce", "--topic-from-record", "-i", "jsonl", "-b", bootstrap, stdin=b'{"value":"x"}\n')
     assert sent.code == ExitCode.DATA
-    assert "stdin line 1 (byte 0) has no topic" in sent.stderr
+    assert "cannot send stdin line 1 (byte 0): the record has no topic" in sent.stderr
 
 
 def test_round_robin_and_rate(bootstrap: str, topic: str) -> None:

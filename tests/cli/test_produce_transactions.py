@@ -56,7 +56,7 @@ def test_record_that_is_too_large_is_the_one_that_is_named(
     )  # fmt: skip
     assert sent.code == ExitCode.DATA
     assert "delivered" in sent.stderr
-    assert "kctl produce: stdin line 4 (byte 6): a record of up to 10" in sent.stderr
+    assert "kctl produce: stdin line 4 (byte 6): cannot send a record of up to 10" in sent.stderr
     assert "max.request.size is 1000" in sent.stderr
     assert "line 1" not in sent.stderr
     assert "line 2" not in sent.stderr
@@ -121,7 +121,9 @@ def test_a_transaction_whose_end_is_not_answered() -> None:
     assert ended.code == ExitCode.CLOSE_TIMEOUT
     messages = [json.loads(line) for line in ended.stderr.splitlines() if line.startswith("{")]
     assert messages[0]["message"] == "transaction not committed: 0 of 1 record delivered"
-    assert messages[1]["message"].startswith("transaction mine may be committed: no response to EndTxn; broker will ")
+    assert messages[1]["message"].startswith(
+        "transaction mine may be committed: no response to EndTxn (the broker aborts the transaction in "
+    )
     assert messages[1]["hint"]
     assert json.loads(ended.stdout)["transaction"] == "unknown"
 

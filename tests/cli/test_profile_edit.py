@@ -65,7 +65,7 @@ def test_nothing_changed(user: User) -> None:
             'echo "# other" >>"$(dirname "$1")/config.toml"; echo "# mine" >>"$1"',
             "another process changed the file",
         ),
-        ('echo "# more" >>"$1"; exit 3', "the editor exited with 3"),
+        ('echo "# more" >>"$1"; exit 3', "the editor exited with code 3"),
     ],
 )
 def test_invalid_edit_is_kept_as_a_draft(user: User, script: str, said: str) -> None:

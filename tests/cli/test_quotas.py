@@ -79,7 +79,7 @@ def test_dry_run_changes_nothing(access: str) -> None:
         (("set", "--user", "a", "no_such_rate=5"), "unknown quota 'no_such_rate': use producer_byte_rate"),
         (("set", "--user", "a", "--user-default", "producer_byte_rate=1"), "cannot be combined"),
         (("set", "--user", "a", "--ip", "10.0.0.1", "producer_byte_rate=1"), "cannot be combined"),
-        (("set", "--user", "", "producer_byte_rate=1"), "the user is empty"),
+        (("set", "--user", "", "producer_byte_rate=1"), "'--user': use a value that is not empty"),
         (("describe",), "Missing option --user"),
     ],
 )

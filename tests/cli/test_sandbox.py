@@ -96,7 +96,7 @@ def test_sandbox_tell_changes_a_running_sandbox(tmp_path: Path) -> None:
         assert json.loads(described.stdout)["leader"] == 2
         refused = kctl("sandbox", "fault", "--control", control, "start", "3", "freeze")
         assert (refused.code, refused.stdout) == (ExitCode.USAGE, b"")
-        assert "start: no node 3: use 1 to 2" in refused.stderr
+        assert "start: no broker 3: use 1 to 2" in refused.stderr
         assert end(process, signal.SIGTERM) == (ExitCode.SIGTERM, b"", "")
     gone = kctl("sandbox", "fault", "--control", control, "heal")
     assert gone.code == ExitCode.USAGE
@@ -132,7 +132,7 @@ def test_a_control_path_that_is_taken(tmp_path: Path) -> None:
 def test_racks_fit_the_nodes() -> None:
     ended = kctl("sandbox", "start", "--nodes", "2", "--port", "0", "--racks", "a,b,c")
     assert ended.code == ExitCode.USAGE
-    assert "'a,b,c': use 1 to 2 racks" in ended.stderr
+    assert "use 1 to 2 racks, separated by commas, instead of 'a,b,c'" in ended.stderr
 
 
 def test_replicas_fit_the_nodes() -> None:

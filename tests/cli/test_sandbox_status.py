@@ -76,7 +76,7 @@ def test_broker_properties_and_ids_are_in_force(folder: Path) -> None:
         values = {row["key"]: (row["value"], row["source"]) for row in json.loads(shown.stdout)["rows"]}
         assert values["message.max.bytes"] == ("2000", "STATIC_BROKER_CONFIG")
         refused = kctl("sandbox", "fault", "start", "2", "freeze")
-        assert "no node 2: use 0 to 1" in refused.stderr
+        assert "no broker 2: use 0 to 1" in refused.stderr
 
 
 @pytest.mark.parametrize(

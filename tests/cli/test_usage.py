@@ -37,7 +37,7 @@ def test_help_of_a_command_starts_with_the_verb_of_the_list(name: str) -> None:
     [
         (("consume", "t", "--api-timeot", "5s"), "'--api-timeout'"),
         (("produce", "t", "-b", "a:1", "-X", "request.timeot.ms=5"), "did you mean request.timeout.ms?"),
-        (("topics", "list", "--api-timeout", "5"), "write 5s for seconds or 5ms for milliseconds"),
+        (("topics", "list", "--api-timeout", "5"), "use 5s for seconds or 5ms for milliseconds"),
         (("probe",), "bootstrap.servers is not set"),
     ],
 )

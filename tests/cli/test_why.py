@@ -140,7 +140,7 @@ def test_spent_budget_is_reported_and_exits_3(bootstrap: str, group: str) -> Non
     ("options", "text"),
     [
         (("--only", "group-stack"), "unknown finding 'group-stack': did you mean group-stuck?"),
-        (("--samples", "2", "--interval", "100ms"), "two samples must be at least 1s apart"),
+        (("--samples", "2", "--interval", "100ms"), "the interval between samples must be at least 1s"),
         (
             ("--samples", "2", "--interval", "10s", "--api-timeout", "5s"),
             "--interval 10s must be shorter than --api-timeout (5s)",

@@ -184,9 +184,10 @@ def test_mirror_without_positions_is_rejected(sides: Sides, lose: Callable[[Admi
         lose(admin)
     produce(sides)
     for attempt in (plan_mirror, run_rejected):
-        with pytest.raises(
-            MirrorPositionError, match="the target has records of t-0 and 1 other partition, but the position"
-        ):
+        text = (
+            r"the target has records of t-0( and 1 other partition)?, but the position of the earlier mirror is missing"
+        )
+        with pytest.raises(MirrorPositionError, match=text):
             attempt(mirroring(sides))
     assert count(sides, "t") == 2 * EACH
 
@@ -213,8 +214,7 @@ def test_replay_without_positions_is_rejected(sides: Sides, lose: Callable[[Admi
     for _ in range(2):
         with pytest.raises(
             MirrorPositionError,
-            match=r"cannot continue replay r: its positions in topic .* were "
-            "deleted",
+            match=r"cannot continue replay r: its positions in topic .* were deleted",
         ) as caught:
             run_replay(sides)
         assert "--name" in caught.value.hint

@@ -87,7 +87,7 @@ def test_mirror_with_a_pattern_leaves_out_the_topic_of_positions(topics: Topics,
     for wrong in (request, request._replace(topics=("t",), pattern="t")):
         with pytest.raises(ConfigError, match="a mirror needs topic names or a pattern"):
             plan_mirror(wrong)
-    with pytest.raises(ConfigError, match="several topics mirrored into one would mix their partitions"):
+    with pytest.raises(ConfigError, match="cannot mirror several topics to one target topic: "):
         plan_mirror(request._replace(pattern="t", target_topic="one"))
 
 
@@ -136,7 +136,7 @@ def test_sync_without_topics_or_with_names_and_a_pattern_is_rejected(selection: 
 
 def test_pattern_that_spark_would_read_otherwise_is_rejected(tmp_path: Path) -> None:
     exported = ExportRequest(Selection(pattern=r"orders-\Z"), tmp_path, {"bootstrap.servers": "127.0.0.1:1"})
-    with pytest.raises(ConfigError, match=r"a sync does not support the pattern orders-\\Z: \\Z has no equivalent"):
+    with pytest.raises(ConfigError, match=r"unsupported pattern 'orders-.*Z' for a sync: kctl does not support"):
         plan_sync(SyncRequest(exported))
 
 

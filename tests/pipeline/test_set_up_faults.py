@@ -37,7 +37,7 @@ def _export(bootstrap: str, folder: Path, *arguments: str, environ: dict[str, st
     [
         (("--spark-log", "/proc/nothing/log"), "Spark's log /proc/nothing/log: No such file or directory"),
         (("--spark-log", "/proc"), "Spark's log /proc: Is a directory"),
-        (("--worker-python", "/proc/nothing"), "the Python for tasks, /proc/nothing, is not a program here"),
+        (("--worker-python", "/proc/nothing"), "cannot find the Python for tasks: /proc/nothing"),
         (("--spark-conf", "spark.speculation=true"), "use false, because"),
         (("--spark-conf", "spark.driver.memory=1x"), "Spark did not start: Invalid maximum heap size: -Xmx1x"),
     ],

@@ -16,6 +16,6 @@ def _check_topic_names(response: MetadataResponse) -> None:
     for topic in response.topics:
         if not topic.error_code and topic.name is not None and not is_topic_name(topic.name):
             raise RemoteProtocolError(
-                f"Metadata lists topic {shown_topic_name(topic.name)}, which is not a legal topic name",
+                f"Metadata lists topic {shown_topic_name(topic.name)}, which is not a valid topic name",
                 api=response.NAME,
             )

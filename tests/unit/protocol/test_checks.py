@@ -13,7 +13,7 @@ def response(name: str | None, error_code: int = 0) -> MetadataResponse:
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "..", "", "a b"])
 def test_metadata_with_an_illegal_topic_name_is_refused(name: str) -> None:
-    with pytest.raises(RemoteProtocolError, match="not a legal topic name"):
+    with pytest.raises(RemoteProtocolError, match="not a valid topic name"):
         check_response(response(name))
 
 

@@ -66,7 +66,7 @@ def report(
     first = f" (first: {bad[0]})" if bad else ""
     if not any(node.attempts or node.requests for each in statistics.places.values() for node in each.nodes.values()):
         hint = "record results with kctl probe --watch --output jsonl >FILE, or add --trace-file FILE to any command"
-        what = f"{statistics.bad_lines} invalid lines{first}" if bad else "no probe results or traces found"
+        what = f"{counted(statistics.bad_lines, 'invalid line')}{first}" if bad else "no probe results or traces found"
         raise CommandError(ExitCode.DATA, f"cannot report on {counted(len(local) + len(stored), 'file')}: {what}", hint)
     found = summarise(statistics, now_ms=common.environment.clock.wall_ms(), cert_warn_ms=cert_warn)
     if output is not Output.TABLE:
@@ -81,7 +81,7 @@ def report(
 
         write_page(html, page(found))
     if bad:
-        common.say(f"kctl probe: {statistics.bad_lines} invalid lines skipped{first}")
+        common.say(f"kctl probe: {counted(statistics.bad_lines, 'invalid line')} skipped{first}")
     return ExitCode.PARTIAL_FAILURE if strict and found.findings else ExitCode.OK
 
 
