@@ -117,7 +117,8 @@ def test_cancel_ends_the_queries_and_starts_no_others(monkeypatch: pytest.Monkey
 
     thread = threading.Thread(target=act)
     thread.start()
-    wait_until(lambda: found.counts()[0] == 2, WAIT_MS, "two tasks")
+    wait_until(lambda: len(spark.sizes) == 3, WAIT_MS, "three queries")
+    assert found.counts()[0] == 2
     found.cancel()
     thread.join(WAIT_MS / 1000)
     assert not thread.is_alive()

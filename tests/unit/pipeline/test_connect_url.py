@@ -55,5 +55,5 @@ def test_reference_is_resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert parse_connect_url("env:CONNECT").secrets[0] == TOKEN
     (tmp_path / "url").write_text("sc://h:2\n")
     assert parse_connect_url(f"file:{tmp_path}/url").port == 2
-    with pytest.raises(ConfigError, match="no environment variable NOTHING"):
+    with pytest.raises(ConfigError, match="has no variable NOTHING"):
         parse_connect_url("env:NOTHING")
