@@ -49,10 +49,10 @@ def remote(server: ConnectServer) -> str:
 def connected(remote: str) -> Iterator[Session]:
     from pyspark import cloudpickle
 
-    cloudpickle.register_pickle_by_value(connect_work)
+    cloudpickle.register_pickle_by_value(connect_work)  # type: ignore[no-untyped-call]
     with open_session(SessionOptions(remote=remote), "kctl tests") as session:
         yield session
-    cloudpickle.unregister_pickle_by_value(connect_work)
+    cloudpickle.unregister_pickle_by_value(connect_work)  # type: ignore[no-untyped-call]
 
 
 def test_results_come_by_position_and_as_they_are_done(connected: Session) -> None:
