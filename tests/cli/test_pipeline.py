@@ -71,8 +71,8 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
         (("export", "t", "--to", ""), "Invalid value for '--to': the path is empty"),
         (("import", ""), "Invalid value for 'LOCATION': the path is empty"),
         (("verify", "t", "--to-export", ""), "Invalid value for '--to-export': the path is empty"),
-        (("import", "x", "--master", "local[two]"), "'local[two]' is not a Spark master"),
-        (("import", "x", "--master", "local[0]"), "'local[0]' is not a Spark master"),
+        (("import", "x", "--master", "local[two]"), "'local[two]' is not a Spark master: use local,"),
+        (("import", "x", "--master", "local[0]"), "'local[0]' is not a Spark master: use local,"),
         (("import", "/nonexistent", "--dry-run", "-b", "a:1"), "/nonexistent is not an export: it has no manifest"),
     ],
 )

@@ -65,7 +65,7 @@ def test_version_and_id_can_be_named_and_types_must_agree() -> None:
             return plan.value.reader.schema.text
 
         assert (text("avro", "s@1"), text("avro", "id:2"), text("auto", "s")) == ('"int"', '"long"', '"long"')
-        with pytest.raises(SchemaError, match="the value schema of s is AVRO, not PROTOBUF"):
+        with pytest.raises(SchemaError, match="the value schema of s has type AVRO, expected PROTOBUF"):
             text("protobuf", "s")
         with pytest.raises(SchemaNotFoundError, match="Subject 't-value' not found"):
             text("auto", "topic")

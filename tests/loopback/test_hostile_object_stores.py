@@ -94,7 +94,7 @@ def test_body_that_is_longer_than_its_range_is_refused_and_not_read_to_its_end(s
 def test_list_of_empty_pages_ends_at_the_api_timeout(serve: Serve) -> None:
     kind = serve(objects=0)
     limits = LIMITS._replace(request_ms=60_000, api_ms=4000)  # a busy machine sends a page within 3 s
-    with pytest.raises(StoreTimeoutError, match="x: no object was listed within 4s"):
+    with pytest.raises(StoreTimeoutError, match="x: the store did not list an object within 4s"):
         list(ObjectStore(URL, limits).list())
     assert kind.pages > 1
 
@@ -102,14 +102,14 @@ def test_list_of_empty_pages_ends_at_the_api_timeout(serve: Serve) -> None:
 def test_list_without_an_end_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(objects=10)
     monkeypatch.setattr(object_store, "MOST_OBJECTS", 200)
-    with pytest.raises(StoreError, match="x: has more than 200 objects"):
+    with pytest.raises(StoreError, match="x has more than 200 objects"):
         list(ObjectStore(URL, LIMITS).list())
 
 
 def test_folder_of_too_many_probe_files_is_refused(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(objects=10)
     monkeypatch.setattr(stored, "MOST_FILES", 200)
-    with pytest.raises(CommandError, match="x: more than 200 JSON files"):
+    with pytest.raises(CommandError, match="x: the directory has more than 200 JSON files"):
         stored.stored_files(URL, {})
 
 

@@ -145,10 +145,14 @@ def test_register_leaves_a_foreign_source_with_filters_working(spark: "SparkSess
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [
-        ({"subscribe": "t", "minPartitions": "none"}, None, "option minPartitions takes an integer.*not 'none'"),
+        (
+            {"subscribe": "t", "minPartitions": "none"},
+            None,
+            "invalid option minPartitions 'none': use an integer of 1 or more",
+        ),
         ({"subscribe": "t", "startingOffset": "earliest"}, None, "'startingoffset': did you mean startingOffsets"),
-        ({"subscribe": "t", "assign": "{}"}, None, "exactly one of the options.*not subscribe and assign"),
-        ({"subscribe": "t"}, "value string", "column value is binary, not string"),
+        ({"subscribe": "t", "assign": "{}"}, None, "exactly one of the options.*Options found: subscribe and assign"),
+        ({"subscribe": "t"}, "value string", "column value has type string in the schema: use binary"),
         ({"subscribe": "t"}, "valu binary", "unknown column 'valu'"),
         ({"subscribe": "no-such-topic"}, None, "UNKNOWN_TOPIC_OR_PARTITION"),
         ({"subscribe": "t", "kafka.fetch.min.byte": "1"}, None, "fetch.min.byte.*did you mean fetch.min.bytes"),

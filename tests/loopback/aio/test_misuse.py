@@ -123,7 +123,7 @@ def test_listener_of_functions_and_coroutine_functions_is_called(
         async with consumer_of(kafka) as consumer:
             consumer.subscribe(["t"], listener)
             assert len(await consumer.poll(PATIENCE_S)) == 1
-            with pytest.raises(ValueError, match="no topics"):
+            with pytest.raises(ValueError, match="topics must not be empty"):
                 consumer.subscribe([])
             assert listener.seen == ["assigned"]
             await consumer.unsubscribe()

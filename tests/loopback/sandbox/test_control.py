@@ -34,7 +34,7 @@ def test_a_command_is_carried_out_before_it_is_answered(served: ServedSandbox, t
 
 
 def test_a_refusal_says_why(served: ServedSandbox, tmp_path: Path) -> None:
-    assert tell(tmp_path / "s", ["lead", "t", "0", "7"], PATIENCE_S) == "lead: no node 7: use 1 to 2"
+    assert tell(tmp_path / "s", ["lead", "t", "0", "7"], PATIENCE_S) == "lead: no broker 7: use 1 to 2"
     assert not served.sandbox.cluster.nodes[1].faults.active
 
 

@@ -208,7 +208,7 @@ def test_timeout_names_the_broker_that_throttles_and_for_how_long() -> None:
             with pytest.raises(ApiTimeout) as caught:
                 admin.list_topics(timeout=5)
             assert cluster.clock.now_ms() - before_ms == 5000
-            assert ", 10.0.0.1:9092 throttles this client for another 55s (a quota)" in str(caught.value)
+            assert ", 10.0.0.1:9092 throttles this client for another 55s because of a quota" in str(caught.value)
             assert "throttled by 10.0.0.1:9092 5000 ms" in str(caught.value.account)
 
     run(app, nodes=1)

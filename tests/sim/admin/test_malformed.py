@@ -141,7 +141,7 @@ def check(
     damage: Callable[[bytes], bytes] | None = None,
 ) -> None:
     encode = encode_response
-    named = rf"the {case.api} response of 10\.0\.0\." if damage is None else rf"10\.0\.0\.\d:.*: {case.api}Response v"
+    named = rf"the {case.api} response from 10\.0\.0\." if damage is None else rf"10\.0\.0\.\d:.*: {case.api}Response v"
     is_edited: list[bool] = []
 
     def encode_edited(response: Response, **how: Any) -> bytes:

@@ -107,7 +107,7 @@ def test_negative_offset_in_list_offsets_is_a_protocol_error_of_the_partition(hu
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (Distortion.PARTITION, "Metadata names partition -5 of topic t"),
+        (Distortion.PARTITION, "the Metadata response contains partition -5 of topic t"),
         (Distortion.NO_TOPICS, "the Metadata response does not contain topic t"),
     ],
 )

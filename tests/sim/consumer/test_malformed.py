@@ -66,6 +66,6 @@ def test_response_without_an_item_or_with_two_of_it_is_malformed(
         monkeypatch.setattr(connection, "encode_response", encode)
         assert explain(caught.value).code == ExitCode.WRONG_PROTOCOL
         assert caught.value.api == api
-        assert str(caught.value).startswith(f"the {api} response of 10.0.0."), caught.value
+        assert str(caught.value).startswith(f"the {api} response from 10.0.0."), caught.value
 
     run_with_admin(use)

@@ -83,7 +83,7 @@ def test_a_second_user_is_refused_while_the_first_polls(cluster: GroupCluster, c
 
     def second() -> None:
         cluster.hub.sleep_ms(1000)
-        with pytest.raises(ConcurrentModificationError, match=rf"^{call}\(\): another thread") as caught:
+        with pytest.raises(ConcurrentModificationError, match=rf"^{call}\(\) failed: another thread") as caught:
             CALLS[call](made[0])
         refused.append(str(caught.value))
 

@@ -110,7 +110,9 @@ def test_topics_that_do_not_exist_are_named_by_the_wait_for_the_group(cluster: G
             waiting = consumer.waiting_for_group()
             assert waiting is not None
             assert waiting.kind is WaitKind.NO_SHARE
-            assert str(waiting).endswith("; not found: absent-0, absent-1, absent-2, absent-3, absent-4 and 2 more")
+            assert str(waiting).endswith(
+                "topics not found: absent-0, absent-1, absent-2, absent-3, absent-4 and 2 more"
+            )
             assert isinstance(waiting.cause, UnknownTopicOrPartitionError)
 
     cluster.run(body)

@@ -94,7 +94,7 @@ def test_while_its_group_does_not_know_yet_a_member_reads_nothing_of_the_new_top
             assert len(cluster.read(consumer, 10)) == OLD
             make_anew(cluster)
             assert cluster.read(consumer, 3) == [], "until the next heartbeat"
-            assert "t was deleted and recreated" in consumer.waiting_for()[T0].text
+            assert "topic t was recreated" in consumer.waiting_for()[T0].text
             assert len(cluster.read(consumer, INTERVAL_MS / 1000)) == NEW
         cluster.hub.sleep_ms(10)
 

@@ -126,8 +126,8 @@ def test_failed_commit_by_hand_without_callback_is_logged(
 
     with caplog.at_level(logging.WARNING, "kctl.client.consumer"):
         cluster.play(body)
-    assert [message.split(" failed: ")[0] for message in caplog.messages] == (
-        [] if has_callback else ["group g: commit of t-0 at 1"]
+    assert [message.split("): ")[0] for message in caplog.messages] == (
+        [] if has_callback else ["cannot commit offsets of group g (t-0 at 1"]
     )
 
 

@@ -251,7 +251,7 @@ def test_a_node_that_left_keeps_its_connection_until_its_last_answer() -> None:
         cluster.poll_until(lambda: bool(answers), until_ms=1000)
         assert is_metadata(answers[0].response)
         cluster.client.poll(0)
-        assert [event.reason for event in cluster.seen(Closed)] == ["left the cluster"]
+        assert [event.reason for event in cluster.seen(Closed)] == ["the broker left the cluster"]
         assert cluster.client.node(-1).port == 9092  # messages about that response include it
         assert not cluster.client.is_ready(-1)
 

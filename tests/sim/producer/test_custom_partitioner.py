@@ -47,7 +47,7 @@ def test_none_leaves_the_choice_to_the_key() -> None:
 @pytest.mark.parametrize(
     ("chosen", "error", "text"),
     [
-        (3, ValueError, "the partitioner returned 3, and topic t has partitions 0, 1, 2"),
+        (3, ValueError, "the partitioner returned 3, but topic t has partitions 0, 1, 2"),
         (-1, ValueError, "the partitioner returned -1"),
         ("1", TypeError, "the partition that the partitioner returned must be an integer or None, not '1'"),
         (True, TypeError, "must be an integer"),

@@ -117,7 +117,7 @@ def test_records_need_an_open_transaction_and_calls_no_callback() -> None:
 
     def app(cluster: SimCluster) -> None:
         producer = transactional(cluster)
-        with pytest.raises(IllegalStateError, match=r"begin_transaction\(\) comes first"):
+        with pytest.raises(IllegalStateError, match=r"call begin_transaction\(\) first"):
             producer.send("t", b"x")
 
         def commit(_: SendFuture) -> None:

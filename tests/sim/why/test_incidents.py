@@ -37,7 +37,7 @@ def move_leaders(story: Live, topic: str, away_from: int) -> None:
 # --- brokers ----------------------------------------------------------------------------------------------------------
 
 
-@incident("probe --connect-timeout 3s", "broker-unusable", "broker 2", "does not respond", fix="look at its process")
+@incident("probe --connect-timeout 3s", "broker-unusable", "broker 2", "does not respond", fix="check the process")
 def test_broker_that_is_frozen_stays_red_after_it_is_fenced(story: Live) -> Steps:
     story.create()
     yield
@@ -49,7 +49,7 @@ def test_broker_that_is_frozen_stays_red_after_it_is_fenced(story: Live) -> Step
     story.sandbox.heal(2)
 
 
-@incident("probe --connect-timeout 3s " + FIRST, "broker-unusable", "broker 2", fix="look at its process")
+@incident("probe --connect-timeout 3s " + FIRST, "broker-unusable", "broker 2", fix="check the process")
 def test_broker_that_is_fenced_is_red_if_it_is_no_bootstrap_server(story: Live) -> Steps:
     story.create()
     yield
@@ -128,11 +128,11 @@ def changes(certificates: Certificates) -> dict[str, Change]:
     ("change", "cause", "says", "fix", "code"),
     [
         ("password", "AuthenticationError", "Invalid username or password", "password", ExitCode.AUTHENTICATION),
-        ("mechanism", "AuthenticationError", "offers SCRAM-SHA-256", "SCRAM-SHA-256", ExitCode.AUTHENTICATION),
+        ("mechanism", "AuthenticationError", "does not support PLAIN", "SCRAM-SHA-256", ExitCode.AUTHENTICATION),
         ("expired", "CertificateExpired", "certificate expired", "renew", ExitCode.TLS),
         ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
         ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PROTOCOL),
-        ("SASL port", "SaslRequired", "closed the connection on the first request", "requires SASL", 14),
+        ("SASL port", "SaslRequired", "closed the connection on the first request", "requires", 14),
     ],
 )
 def test_listener_that_does_not_fit_the_client_is_named(
@@ -163,7 +163,7 @@ def test_listener_that_does_not_fit_the_client_is_named(
 @pytest.mark.parametrize(
     ("certificate", "cause", "says", "fix"),
     [
-        ("wrong_host", "certificate-name", "is for elsewhere.invalid, not for 10.0.0.2", "the certificate issued"),
+        ("wrong_host", "certificate-name", "is for elsewhere.invalid, not for 10.0.0.2", "issue a certificate"),
         ("untrusted", "certificate-untrusted", "issuer CN=kctl test stranger_ca is unknown", "ssl.truststore.location"),
         ("expired", "certificate-expired", "certificate expired", "renew"),
     ],
