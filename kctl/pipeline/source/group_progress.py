@@ -13,7 +13,6 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import BrokerError, ConfigError, KafkaError
 from kctl.client.network.system import system_runtime
 from kctl.client.runtime import Runtime
-from kctl.client.wording import counted
 from kctl.pipeline.ranges import Offsets, Properties
 
 MOST_COMMIT_MS: Final = 5_000
@@ -49,8 +48,8 @@ class GroupProgress:
         described.raise_first()
         if members := len(described[self._group].members):
             raise ConfigError(
-                f"cannot commit the progress to group {self._group}: the group has "
-                f"{counted(members, 'active member')}. Choose another group",
+                f"cannot commit the progress to group {self._group}: the group has active "
+                f"members ({members}). Choose another group",
                 key="group",
             )
 

@@ -37,7 +37,7 @@ def test_group_with_members_is_refused_and_one_that_gets_members_is_a_warning() 
             member = cluster.classic_member("g")
             settle(member)
             with pytest.raises(
-                ConfigError, match=r"cannot commit the progress to group g: the group has 1 active member\."
+                ConfigError, match=r"cannot commit the progress to group g: the group has active members \(1\)\."
             ):
                 late.check()
             assert early.commit({T0: 5}) == "cannot commit the progress to group g: the group now has active members"
