@@ -37,7 +37,9 @@ class RowDestination(NamedTuple):
 def record_rows(batch: pa.RecordBatch, *, with_timestamps: bool) -> RecordRows:
     names = batch.schema.names
     if "value" not in names:
-        raise ConfigError(f"the rows need a column value. Columns found: {', '.join(names) or 'none'}", key="value")
+        raise ConfigError(
+            f"the rows need a column named 'value'. Columns found: {', '.join(names) or 'none'}", key="value"
+        )
     headers = _headers(batch) if "headers" in names else None
     timestamps_ms = _timestamps(batch) if with_timestamps and "timestamp" in names else None
     values = _bytes(batch, "value")

@@ -108,7 +108,7 @@ def test_a_failed_task_names_what_is_not_delivered(spark: "SparkSession", kafka:
 @pytest.mark.parametrize(
     ("table", "options", "said"),
     [
-        ("select 1 as id", {"topic": "t"}, "the rows need a column value"),
+        ("select 1 as id", {"topic": "t"}, "the rows need a column named 'value'"),
         ("select 'v' as value", {}, "no topic: set the option topic"),
         ("select 1 as value", {"topic": "t"}, "column value is int, not binary or string"),
         ("select 'v' as value", {"topic": "t", "kafka.acks": "two"}, "acks takes"),

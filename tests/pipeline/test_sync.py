@@ -120,7 +120,7 @@ def test_group_with_active_members_is_refused(kafka_newest: KafkaCluster, sessio
         consumer.subscribe([topic])
         while not consumer.assignment:
             consumer.poll(1)
-        with pytest.raises(ConfigError, match=rf"group {group} has active members \(1\)"):
+        with pytest.raises(ConfigError, match=rf"to group {group}: the group has active members \(1\)"):
             sync(request_of(kafka_newest, topic, tmp_path / "out", group=group), session=session)
     assert not (tmp_path / "out").exists()
 

@@ -129,7 +129,7 @@ def consume(
             "--partition",
             "-p",
             metavar="N",
-            help="Partitions to read, such as 0, 0,2, or 2-4. Repeatable [default: all].",
+            help="Partitions to read, such as '0', '0,2', or '2-4'. Repeatable [default: all].",
         ),
     ] = None,
     group: Annotated[

@@ -109,4 +109,4 @@ def _fault_list(heading: str, faults: Iterable[Fault]) -> tuple[tuple[str, tuple
 
 def see_also(name: str) -> str:
     """Return the reference to a broker error with the same number."""
-    return f"As a broker error code, this number is {name}: kctl explain {name}"
+    return f"This number is also the broker error code {name}: kctl explain {name}"

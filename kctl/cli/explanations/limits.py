@@ -130,7 +130,7 @@ LIMITS = (
         None,
         "--close-timeout",
         "kctl.client.producer.sender.Sender",
-        "Maximum time to close a producer: it delivers sent records, fails the rest, and ends its thread. In "
+        "Maximum time to close a producer. Records that are not delivered within this time fail. In "
         "`kctl produce`, a timeout that you set starts at the end of the input.",
         f"{_SIM}/producer/test_limits.py::test_close_ends_at_its_timeout_and_every_future_with_a_cause",
         f"none: each record has its own timeout ({show_duration(DEFAULT_CLOSE_MS)} with kctl)",

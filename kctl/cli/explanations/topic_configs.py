@@ -13,8 +13,8 @@ TOPIC_CONFIGS: dict[str, str] = {
         "key. Both can be set."
     ),
     "compression.type": (
-        "Compression codec of stored batches. The value producer keeps batches unchanged. With other values, such as "
-        "zstd or uncompressed, the broker recompresses batches that have another codec."
+        "Compression codec of stored batches. With 'producer', brokers keep batches unchanged. With other values, such "
+        "as zstd or uncompressed, the broker recompresses batches that have another codec."
     ),
     "delete.retention.ms": "Time that a compacted topic keeps tombstones, which show consumers that a key was deleted.",
     "file.delete.delay.ms": "Time that the broker waits before it removes the file of a deleted segment.",

@@ -192,7 +192,7 @@ def import_(
             "--from",
             parser=FORMAT,
             metavar=FORMAT.metavar,
-            help="Tool whose format the file has [default: detected from the content].",
+            help="Tool that the file was written for [default: detected from the content].",
         ),
     ] = None,
     rpk_profile: Annotated[

@@ -65,7 +65,7 @@ def index_names(data: bytes) -> Iterator[bytes]:
     """
     magic, version, count = struct.unpack_from(">4sII", data)
     if magic != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError("not an index of git")
+        raise ValueError("not a Git index file")
     at, name = 12, b""
     for _ in range(count):
         start = at

@@ -327,7 +327,7 @@ def _chosen(request: MirrorRequest, planner: Planner, starts: Offsets, ends: Off
         return {}
     named = {tp for tp, _ in request.start.partitions}
     if surplus := sorted(named - starts.keys()):
-        raise ConfigError(f"{request.start.option} has partition {surplus[0]}, which does not exist")
+        raise ConfigError(f"{request.start.option} lists partition {surplus[0]}, which does not exist")
     chosen = planner.resolve([tp for tp in starts if not named or tp in named], request.start, ends)
     for tp, offset in chosen.items():
         if not starts[tp] <= offset <= ends[tp]:

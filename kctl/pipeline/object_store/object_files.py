@@ -70,7 +70,7 @@ class Spill:
         return f"{path.removesuffix(extension)}.{digest.hexdigest()}{extension}"
 
     def failed(self, error: OSError) -> FolderError:
-        hint = "set the directory for files before their upload with: --spark-conf spark.local.dir=DIRECTORY"
+        hint = "to change the directory of files that wait for their upload, add --spark-conf spark.local.dir=DIRECTORY"
         return folder_error(self.round_folder, error, hint)
 
 

@@ -159,7 +159,9 @@ def check_readable(schema: "StructType", decoded: Collection[str] = ()) -> None:
 def check_writable(schema: "StructType", options: WriteOptions) -> None:
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     if "value" not in types:
-        raise ConfigError(f"the rows need a column value. Columns found: {', '.join(types) or 'none'}", key="value")
+        raise ConfigError(
+            f"the rows need a column named 'value'. Columns found: {', '.join(types) or 'none'}", key="value"
+        )
     if options.topic is None and "topic" not in types:
         raise ConfigError("the rows have no topic: set the option topic, or add a column topic", key="topic")
     for name, accepted in _WRITABLE.items():

@@ -90,7 +90,7 @@ def _cause(steps: Sequence[tuple[GroupDescription, GroupDescription]], *, is_wai
     beside = sum(len(_beside(old.members, new.members)) for old, new in steps)
     if beside > left:
         return (
-            ". Old member IDs stay until session.timeout.ms: processes restart without leaving the group (killed "
+            ". Processes restart without leaving the group, so old member IDs remain until session.timeout.ms (killed "
             "or crashed)"
         )
     if left:

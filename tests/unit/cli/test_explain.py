@@ -53,7 +53,9 @@ def test_each_broker_error_by_name_class_and_number() -> None:
 def test_a_number_that_is_both_names_the_other() -> None:
     (page,) = find_pages("3")
     assert page.title.startswith("exit code 3 ")
-    assert page.also.startswith("As a broker error code, this number is UNKNOWN_TOPIC_OR_PARTITION: kctl explain UNKN")
+    assert page.also.startswith(
+        "This number is also the broker error code UNKNOWN_TOPIC_OR_PARTITION: kctl explain UNKN"
+    )
     assert page.lines()[-1].endswith("UNKNOWN_TOPIC_OR_PARTITION")
 
 

@@ -57,7 +57,7 @@ def test_text_and_bytes_of_every_width(kind: pa.DataType) -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"key": pa.array([b"k"])}, "need a column value. Columns found: key"),
+        ({"key": pa.array([b"k"])}, "need a column named 'value'. Columns found: key"),
         ({"value": pa.array([1])}, "column value has type int64, expected binary or string"),
         ({"value": pa.array([b""]), "headers": pa.array(["x"])}, "column headers has type string"),
         (

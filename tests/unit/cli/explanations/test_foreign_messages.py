@@ -447,7 +447,7 @@ def test_each_client_has_twenty_messages() -> None:
 
 @pytest.mark.parametrize("line", [line for _, line, _ in LINES])
 def test_page_of_a_message_is_not_about_the_number_of_its_exit_code(line: str) -> None:
-    assert all("As a broker error code" not in page.also for page in find_pages(line))
+    assert all("is also the broker error code" not in page.also for page in find_pages(line))
 
 
 def test_page_of_a_typed_number_is_about_both_meanings() -> None:
