@@ -231,7 +231,7 @@ def _check(request: SyncRequest) -> None:
     try:
         python_pattern(selection.pattern)  # Spark reads patterns of topics as Java does
     except ValueError as e:
-        raise ConfigError(f"unsupported pattern {selection.pattern!r} for a sync: {e}", key="topics") from None
+        raise ConfigError(f"unsupported pattern '{selection.pattern}' for a sync: {e}", key="topics") from None
     if (request.trigger_ms is not None and request.trigger_ms < 0) or request.max_batch_records < 0:
         raise ConfigError("the trigger interval and the maximum number of offsets in a batch cannot be negative")
     folder = request.checkpoint_folder.absolute()

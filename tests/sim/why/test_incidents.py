@@ -128,11 +128,17 @@ def changes(certificates: Certificates) -> dict[str, Change]:
     ("change", "cause", "says", "fix", "code"),
     [
         ("password", "AuthenticationError", "Invalid username or password", "password", ExitCode.AUTHENTICATION),
-        ("mechanism", "AuthenticationError", "does not support PLAIN", "SCRAM-SHA-256", ExitCode.AUTHENTICATION),
+        (
+            "mechanism",
+            "AuthenticationError",
+            "does not support PLAIN (supported: SCRAM-SHA-256)",
+            "SCRAM-SHA-256",
+            ExitCode.AUTHENTICATION,
+        ),
         ("expired", "CertificateExpired", "certificate expired", "renew", ExitCode.TLS),
         ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
         ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PROTOCOL),
-        ("SASL port", "SaslRequired", "closed the connection on the first request", "requires", 14),
+        ("SASL port", "SaslRequired", "closed the connection on the first request", "use SASL, which", 14),
     ],
 )
 def test_listener_that_does_not_fit_the_client_is_named(
