@@ -8,6 +8,7 @@ import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from kctl.pipeline.spark_archive import keep_spark_archive
@@ -15,7 +16,7 @@ from kctl.pipeline.task_rounds import Attempt, Done, Round, Split, outcomes, rou
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,20 +46,22 @@ class ConnectRound(Round[Result]):
         self._count = min(len(self._waiting), slots + -(-slots // SPARE))
         self._lock = threading.Lock()
         self._active = self._failed = 0
+        self._ranges: dict[int, DataFrame] = {}
         self._all: list[Done[Result]] = []
         self._taken = 0
         self._error: Exception | None = None
+        self._threads = self._count
+        self._ended = threading.Event()
         self._is_over = False
         self._idle = threading.Event()
         self._idle.set()
 
     def act(self) -> list[Done[Result]]:
-        threads = [threading.Thread(target=self._query_all, name="kctl-query", daemon=True) for _ in range(self._count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for _ in range(self._count):
+            threading.Thread(target=self._query_all, name="kctl-query", daemon=True).start()
+        self._ended.wait()
         if self._error is not None:
+            self._idle.wait(CANCELS * CANCEL_EVERY_S)  # the other queries are being cancelled
             raise self._error
         return self._all
 
@@ -80,11 +83,12 @@ class ConnectRound(Round[Result]):
                 return
 
     def _query_all(self) -> None:
-        for tag in self._tags:
-            self._spark.addTag(tag)  # belongs to the thread
         while True:
             with self._lock:
                 if self._is_over or not self._waiting:
+                    self._threads -= 1
+                    if not self._threads:
+                        self._ended.set()
                     return
                 items = self._waiting.popleft()
                 self._active += len(items)
@@ -105,15 +109,33 @@ class ConnectRound(Round[Result]):
                 self._stop(error)
 
     def _query(self, items: Sequence[tuple[int, Any]]) -> list[tuple[int, list[Done[Result]]]]:
+        from pyspark.sql.types import BinaryType, StructType
+
+        for tag in self._tags:
+            self._spark.addTag(tag)  # belongs to the thread
         count = len(items)
         task = _Task(items, self._work)
-        rows = self._spark.range(0, count, 1, count).mapInArrow(task, f"{COLUMN} binary").collect()
+        schema = StructType().add(COLUMN, BinaryType())  # the server parses text, in a request of its own
+        rows = self._range(count).mapInArrow(task, schema).collect()
         return [pickle.loads(row[0]) for row in rows]
+
+    def _range(self, count: int) -> "DataFrame":
+        """Return a DataFrame of the numbers of items. It is kept, because a new one requests its schema."""
+        with self._lock:
+            if count not in self._ranges:
+                self._ranges[count] = self._spark.range(0, count, 1, count)
+            return self._ranges[count]
 
     def _stop(self, error: Exception) -> None:
         with self._lock:
             is_first, self._error = self._error is None, self._error or error
-        if is_first and not self._is_over:
+            is_cancelled, self._is_over = self._is_over, True
+        if is_first and not is_cancelled:
+            threading.Thread(target=self._try_cancel, name="kctl-cancel", daemon=True).start()
+        self._ended.set()
+
+    def _try_cancel(self) -> None:
+        with suppress(Exception):  # the server may be the reason
             self.cancel()
 
 

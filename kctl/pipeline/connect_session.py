@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kctl.pipeline.connect_channel import ConnectChannel
 from kctl.pipeline.connect_rounds import ConnectRound
 from kctl.pipeline.connect_url import ConnectUrl
 from kctl.pipeline.job_errors import SparkSetUpError
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-RETRIES = 15
-RETRY_MS = 5000
-"""Maximum backoff of requests in ms. PySpark retries for 10 minutes, and with this value for a minute."""
 PARTITIONS = 1 << 20
 """Maximum number of slots that kctl recognizes."""
 
@@ -77,7 +75,7 @@ class ConnectGateway:
 
     def __init__(self, url: ConnectUrl) -> None:
         self._url = url
-        self._spark: SparkSession | None = None
+        self._channel: ConnectChannel | None = None
 
     def launch(self, options: SessionOptions, log_path: Path) -> ConnectSession:
         """Connect and return the session. Blocks for seconds, so call it in a thread that may be abandoned.
@@ -85,13 +83,9 @@ class ConnectGateway:
         Raises: SparkSetUpError: the server does not respond, or rejects the session.
         """
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC writes to stderr
-        from pyspark.sql.connect.client.retries import DefaultPolicy
-        from pyspark.sql.connect.session import SparkSession
-
         try:
-            spark: Any = SparkSession(self._url.text)
-            self._spark = spark
-            spark.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES, max_backoff=RETRY_MS)])
+            self._channel = ConnectChannel(self._url)
+            spark = self._channel.spark
             for name, value in options.properties.items():
                 spark.conf.set(name, value)
             return ConnectSession(spark, log_path, self._url)
@@ -102,11 +96,12 @@ class ConnectGateway:
 
     def close(self) -> None:
         """Release the session within `STOP_S`. The server cancels its queries."""
-        spark = self._spark
-        if spark is not None:
-            stopping = threading.Thread(target=_stop, args=(spark,), daemon=True)
+        channel = self._channel
+        if channel is not None:
+            stopping = threading.Thread(target=_stop, args=(channel.spark,), daemon=True)
             stopping.start()
             stopping.join(STOP_S)
+            channel.close()
 
 
 def _stop(spark: "SparkSession") -> None:

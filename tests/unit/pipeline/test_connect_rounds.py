@@ -22,8 +22,8 @@ class _Query:
         self._count = count
         self._task: Any = None
 
-    def mapInArrow(self, task: Any, schema: str) -> "_Query":
-        assert schema == "done binary"
+    def mapInArrow(self, task: Any, schema: Any) -> "_Query":
+        assert schema.simpleString() == "struct<done:binary>"
         self._task = task
         return self
 
