@@ -21,8 +21,14 @@ def is_of_gateway(error: Exception) -> bool:
     return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
 
 
-_NO_SERVER = ("StatusCode.UNAVAILABLE", "failed to connect to all addresses", "RETRIES_EXCEEDED")
-"""Messages of gRPC if a Spark Connect server does not respond."""
+_NO_SERVER = (
+    "StatusCode.UNAVAILABLE",
+    "failed to connect to all addresses",
+    "RETRIES_EXCEEDED",
+    "Channel closed",
+    "closed channel",
+)
+"""Messages of gRPC if a Spark Connect server does not respond. kctl closes the channel of a server that hangs."""
 _NO_PYARROW = ("No module named 'pyarrow'", "PyArrow >= ")
 _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 

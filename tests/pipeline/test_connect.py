@@ -11,6 +11,7 @@ import pytest
 
 from kctl.cli.exit_codes import ExitCode
 from kctl.client.errors import ApiTimeout
+from kctl.pipeline.export_files.manifests import read_manifests
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.running import TaskCounts, open_session, run_tasks
 from kctl.pipeline.session import Session, SessionOptions
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pyte
 
 TOKEN = "canary-3f9c1b"
 PARTITIONS, EACH = 4, 250
+SILENT = "the Spark Connect server does not respond"
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +139,12 @@ def test_wrong_token_is_one_line_without_it(server: ConnectServer) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_server_that_dies_ends_the_job_in_one_line(server: ConnectServer, remote: str) -> None:
+def test_server_that_dies_ends_jobs_in_one_line(
+    server: ConnectServer, remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Last: the server is not there afterwards."""
+    monkeypatch.setenv("CONNECT_URL", remote)
+    log, folder = tmp_path / "log", tmp_path / "x"
     is_killed = False
 
     def kill(counts: TaskCounts) -> None:
@@ -147,8 +153,21 @@ def test_server_that_dies_ends_the_job_in_one_line(server: ConnectServer, remote
             is_killed = True
             server.process.kill()
 
-    with (
-        pytest.raises(SparkFailedError, match=r"^the Spark Connect server does not respond$"),
-        open_session(SessionOptions(remote=remote), "kctl tests") as session,
-    ):
-        run_tasks(session, "killed", [1, 2], connect_work.held, on_tick=kill)
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        fill(served.bootstrap, "t", {0: EACH})
+        where = ("--to", str(folder), "-b", served.bootstrap, "--remote", "env:CONNECT_URL", "--spark-log", str(log))
+        job = JobProcess(tmp_path / "job", "export", "t", *where, "--continuous", "--interval", "200ms")
+        try:
+            job.wait_for(lambda: bool(read_manifests(folder)), "the first round")
+            with (
+                pytest.raises(SparkFailedError, match=f"^{SILENT}$"),
+                open_session(SessionOptions(remote=remote), "kctl tests") as session,
+            ):
+                run_tasks(session, "killed", [1, 2], connect_work.held, on_tick=kill)
+            fill(served.bootstrap, "t", {0: EACH})  # a job without records has no query
+            assert job.ended()[0] == ExitCode.UNEXPECTED
+        finally:
+            job.close()
+    said = job.said().splitlines()
+    assert said[-2:] == [f"kctl pipeline: {SILENT}", f"hint: read the log of Spark: {log}"]
+    assert all(line.startswith("kctl pipeline: ") for line in said[:-1]), said

@@ -24,13 +24,14 @@ class _Query:
 
     def mapInArrow(self, task: Any, schema: Any) -> "_Query":
         assert schema.simpleString() == "struct<done:binary>"
-        self._task = task
-        return self
+        query = _Query(self._spark, self._count)
+        query._task = task
+        return query
 
     def collect(self) -> list[tuple[bytes]]:
         import pyarrow as pa
 
-        self._spark.enter()
+        self._spark.enter(self._count)
         batch = pa.RecordBatch.from_arrays([pa.array(range(self._count))], ["id"])
         return [(row,) for found in self._task([batch]) for row in found.column(0).to_pylist()]
 
@@ -39,6 +40,7 @@ class _Spark:
     """What a round uses of a session, whose queries wait for `go`."""
 
     def __init__(self, *, is_held: bool = False) -> None:
+        self.ranges: list[int] = []
         self.sizes: list[int] = []
         self.tags: set[str] = set()
         self.interrupted: list[str] = []
@@ -48,7 +50,7 @@ class _Spark:
 
     def range(self, start: int, end: int, step: int, partitions: int) -> _Query:
         assert (start, step, partitions) == (0, 1, end)
-        self.sizes.append(end)
+        self.ranges.append(end)
         return _Query(self, end)
 
     def addTag(self, tag: str) -> None:
@@ -59,7 +61,8 @@ class _Spark:
         self.interrupted.append(tag)
         self.go.set()
 
-    def enter(self) -> None:
+    def enter(self, size: int) -> None:
+        self.sizes.append(size)
         assert self.go.wait(WAIT_MS / 1000)
         if self.interrupted:
             raise RuntimeError("OPERATION_CANCELED")
@@ -86,6 +89,7 @@ def test_each_task_is_a_query_and_its_results_have_their_positions() -> None:
     done = sorted((each.position, each.result) for each in found.act())
     assert done == [(0, (1, 5)), (1, (2, 5)), (2, (2, 5)), (3, (1, 5))]
     assert spark.sizes == [1, 1, 1]
+    assert spark.ranges == [1], "a new range would request its schema"
     assert sorted(each.position for each in found.reports()) == [0, 1, 2, 3]
     assert found.reports() == []
     assert found.counts() == (0, 3), "each attempt is the second one"
@@ -135,4 +139,4 @@ def test_failure_of_spark_cancels_the_other_queries() -> None:
     with pytest.raises(IndexError, match="a bug"):
         round_of(spark, [1] * 20, work=break_it).act()
     assert len(spark.sizes) < 20
-    assert spark.interrupted
+    wait_until(lambda: bool(spark.interrupted), WAIT_MS, "the cancellation")
