@@ -31,11 +31,10 @@ PARTITIONS = 1 << 20
 class ConnectSession(Session):
     """A session of a Spark Connect server."""
 
-    def __init__(self, spark: "SparkSession", log_path: Path | None = None, url: ConnectUrl | None = None) -> None:
+    def __init__(self, spark: "SparkSession", log_path: Path | None = None) -> None:
         self.log_path = log_path
         self.is_local = False
         self._spark = spark
-        self._url = url
         send_code(spark)
         self._parallelism = _slots(spark)
 
@@ -88,7 +87,7 @@ class ConnectGateway:
             spark = self._channel.spark
             for name, value in options.properties.items():
                 spark.conf.set(name, value)
-            return ConnectSession(spark, log_path, self._url)
+            return ConnectSession(spark, log_path)
         except Exception as e:  # noqa: BLE001 - PySpark and gRPC have no common class
             found = explained(e, log_path)
             text = self._url.concealed(str(found))

@@ -168,10 +168,13 @@ def session_over(spark: "SparkSession") -> Session:
 
     Raises:
         ConfigError: speculation is enabled.
-        SparkSetUpError: the server of a Spark Connect session rejects kctl's code.
+        SparkSetUpError, SparkFailedError: the server of a Spark Connect session rejects kctl's code or does not respond.
     """
     if is_connect(spark):
-        return ConnectSession(spark)
+        try:
+            return ConnectSession(spark)
+        except Exception as e:
+            raise explained(e, None) from e
     context = spark.sparkContext
     refuse_speculation(dict(context.getConf().getAll()))
     return ClassicSession(context, None, is_local=str(context.master).startswith("local"))

@@ -25,10 +25,12 @@ _NO_SERVER = (
     "StatusCode.UNAVAILABLE",
     "failed to connect to all addresses",
     "RETRIES_EXCEEDED",
-    "Channel closed",
-    "closed channel",
+    "Channel closed!",
+    "Cannot invoke RPC",
 )
 """Messages of gRPC if a Spark Connect server does not respond. kctl closes the channel of a server that hangs."""
+_NO_SESSION = ("INVALID_HANDLE.SESSION_", "Received incorrect server side session identifier")
+"""Messages of PySpark if a Spark Connect server does not know the session."""
 _NO_PYARROW = ("No module named 'pyarrow'", "PyArrow >= ")
 _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 
@@ -45,6 +47,8 @@ def explained(error: Exception, log_path: Path | None) -> JobError:
         return SparkFailedError("the Java process of Spark exited", where)
     if any(words in text for words in _NO_SERVER):
         return SparkFailedError("the Spark Connect server does not respond", where)
+    if any(words in text for words in _NO_SESSION):
+        return SparkFailedError("the Spark Connect server restarted, or closed the session", where)
     if "UNAUTHENTICATED" in text:
         return SparkSetUpError("the Spark Connect server rejects the credentials of the URL")
     if _OTHER_PYTHON in text:

@@ -1,4 +1,4 @@
-"""Retries of requests to a Spark Connect server, in virtual time."""
+"""Retries of requests to a Spark Connect server, in virtual time, and errors of a server that is not there."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +7,9 @@ import pytest
 
 from kctl.client.clock import ManualClock
 from kctl.pipeline.connect_channel import BACKOFF_MS, RETRY_MS, retry_policy
+from kctl.pipeline.job_errors import SparkFailedError
+from kctl.pipeline.running import session_over
+from kctl.pipeline.spark_failures import explained
 
 
 @pytest.fixture
@@ -40,3 +43,31 @@ def test_request_that_gave_up_ends_the_retries_of_all(clock: ManualClock) -> Non
     assert list(waits(policy.to_state(), clock))
     assert waiting.next_attempt() is None
     assert policy.to_state().next_attempt() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("status = StatusCode.UNAVAILABLE", "the Spark Connect server does not respond"),
+        ("Cannot invoke RPC on closed channel!", "the Spark Connect server does not respond"),
+        (
+            "[INVALID_HANDLE.SESSION_CHANGED] The handle is invalid.",
+            "the Spark Connect server restarted, or closed the session",
+        ),
+    ],
+)
+def test_server_that_is_not_there_is_one_line(text: str, line: str) -> None:
+    assert str(explained(RuntimeError(text), None)) == line
+
+
+def test_session_whose_server_does_not_respond_is_not_used() -> None:
+    class Spark:
+        """A session of a server that exited."""
+
+        def addArtifacts(self, *_paths: str, archive: bool) -> None:
+            assert archive
+            raise RuntimeError("failed to connect to all addresses")
+
+    spark: Any = Spark()
+    with pytest.raises(SparkFailedError, match=r"^the Spark Connect server does not respond$"):
+        session_over(spark)
