@@ -168,7 +168,7 @@ def session_over(spark: "SparkSession") -> Session:
 
     Raises:
         ConfigError: speculation is enabled.
-        SparkSetUpError, SparkFailedError: the server of a Spark Connect session rejects kctl's code or does not respond.
+        SparkSetUpError, SparkFailedError: a Spark Connect server rejects kctl's code, or does not respond.
     """
     if is_connect(spark):
         try:
