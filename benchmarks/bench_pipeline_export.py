@@ -34,7 +34,7 @@ from kctl.client.producer import Producer
 from kctl.pipeline.export_files.folder import ExportFolder
 from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.session import session_over
+from kctl.pipeline.running import session_over
 from tests.pipeline.connector import connector_jars
 from tests.pipeline.processes import children_of
 from tests.support.kafka.cluster import KafkaCluster

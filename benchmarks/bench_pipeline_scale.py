@@ -191,7 +191,7 @@ class Bench:
 
     def _read(self, topics: Sequence[str]) -> int:
         """Return how many records a plain scan has, whose values a further worker sees."""
-        spark = SparkSession(self._session.context)
+        spark = SparkSession(self._session.spark().sparkContext)
         register(spark)
         options = {f"kafka.{name}": value for name, value in self._properties.items()}
         table = spark.read.format("kctl").options(subscribe=",".join(topics), **options).load()

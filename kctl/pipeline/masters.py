@@ -1,4 +1,7 @@
-"""Checks of a Spark master before Spark starts. Spark reports a missing setting after a minute or never."""
+"""Checks of a Spark master, or of a Spark Connect server, before Spark starts.
+
+Spark reports a missing setting after a minute or never.
+"""
 
 import os
 import re
@@ -12,6 +15,7 @@ from urllib.parse import urlsplit
 
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
+from kctl.pipeline.connect_url import ConnectUrl
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.session import SessionOptions
 
@@ -50,6 +54,14 @@ def check_master(options: SessionOptions) -> None:
         _check_kubernetes(options.master, _configured(options.properties))
     else:
         _check_standalone(options.master)
+
+
+def check_server(url: ConnectUrl) -> None:
+    """Raise SparkSetUpError if nothing listens at the address of a Spark Connect server."""
+    if why := _refusal(url.address, url.host, url.port, key="remote"):
+        raise SparkSetUpError(
+            f"no Spark Connect server responds at {url.address}: {why}", "the default port of a server is 15002"
+        )
 
 
 def _check_standalone(master: str) -> None:
@@ -102,17 +114,19 @@ def _check_kubernetes(master: str, properties: Mapping[str, str]) -> None:
         )
 
 
-def _invalid(master: str) -> ConfigError:
+def _invalid(master: str, key: str = "master") -> ConfigError:
+    if key == "remote":
+        return ConfigError(f"invalid remote {master[:LONGEST_MASTER]!r}: use sc://HOST:PORT", key=key)
     return ConfigError(
         f"invalid master {master[:LONGEST_MASTER]!r}: use local[N], spark://HOST:PORT, yarn, or k8s://URL", key="master"
     )
 
 
-def _refusal(master: str, host: str, port: int) -> str:
+def _refusal(master: str, host: str, port: int, key: str = "master") -> str:
     try:
         socket.create_connection((host, port), MASTER_S).close()
     except UnicodeError:  # a part of the host is longer than DNS allows
-        raise _invalid(master) from None
+        raise _invalid(master, key) from None
     except OSError as e:
         return e.strerror or str(e)
     return ""

@@ -87,12 +87,19 @@ def resolve(properties: Mapping[str, object]) -> dict[str, object]:
         ConfigError: a variable, file or property does not exist. The message has the reference, never a secret.
     """
     return {
-        name: _look_up(name, value) if name in _REFERRING and isinstance(value, str) else value
+        name: resolved_text(name, value) if name in _REFERRING and isinstance(value, str) else value
         for name, value in properties.items()
     }
 
 
-def _look_up(name: str, value: str) -> str:
+def resolved_text(name: str, value: str) -> str:
+    """Return the secret of a reference, or a value that is not a reference.
+
+    Args:
+        name: name of the property, for errors.
+
+    Raises: ConfigError: as `resolve`.
+    """
     if value.startswith(ENV):
         variable = value.removeprefix(ENV)
         found = os.environ.get(variable)

@@ -1,27 +1,39 @@
 """Execution of a job's tasks on Spark, watched from the caller's thread and stopped by Ctrl-C or the first error.
 
-Tasks return client errors as data, because Spark would repeat a task that raises, with the full timeouts. Spark
-therefore repeats a task only if its worker died. Daemon threads call the JVM, so that the main thread can handle
+`task_rounds` and `connect_rounds` execute the tasks. Daemon threads call Spark, so that the main thread can handle
 signals.
 """
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Generic, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError, worker_start_error
-from kctl.pipeline.masters import check_master
-from kctl.pipeline.session import Gateway, Session, SessionOptions, check_installed, last_log_line
+from kctl.pipeline.connect_session import ConnectGateway, ConnectSession, is_connect
+from kctl.pipeline.connect_url import parse_connect_url
+from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
+from kctl.pipeline.masters import check_master, check_server
+from kctl.pipeline.session import (
+    ClassicSession,
+    Gateway,
+    Session,
+    SessionOptions,
+    check_installed,
+    refuse_speculation,
+)
 from kctl.pipeline.session_folders import log_beside, session_folder
 from kctl.pipeline.shipping import PythonDescription, check_alike, describe_python
-from kctl.pipeline.spark_archive import keep_spark_archive
+from kctl.pipeline.spark_failures import explained, is_of_gateway
 from kctl.pipeline.spark_noise import noise_to
+from kctl.pipeline.task_rounds import Attempt, Done, Split
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,20 +44,6 @@ TRACK_EVERY_MS = 1000
 """Interval in ms of queries for Spark's task counts, which take 10 ms."""
 CANCEL_S = 5.0
 """Time in s for cancelled tasks to end. They need 0.1 to 0.3 s. Closing the JVM ends later ones."""
-
-_round_numbers = itertools.count(1)
-
-
-class Attempt(NamedTuple):
-    """Attempt at an item.
-
-    Attributes:
-        number: 0 for the first attempt. Spark counts up after a worker died.
-        task_id: unique within a session, for names of temporary files.
-    """
-
-    number: int
-    task_id: int
 
 
 class JobProgress(NamedTuple):
@@ -73,12 +71,6 @@ OnProgress = Callable[[JobProgress], None]
 
 def ignore_progress(_progress: JobProgress) -> None:
     """Ignore progress."""
-
-
-class Done(NamedTuple, Generic[Result]):
-    position: int
-    result: Result | None
-    error: KafkaError | None
 
 
 class TaskFailure(NamedTuple):
@@ -119,7 +111,7 @@ def start_planning(
     Raises: SparkMissingError: the job needs its own session, and Spark is not installed.
     """
     if session is None:
-        check_installed()
+        check_installed(options)
     on_progress(JobProgress("planning"))
     return options or SessionOptions()
 
@@ -134,9 +126,10 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         SparkMissingError, SparkSetUpError, ConfigError: Spark cannot start.
         Exception: any error of the body.
     """
-    check_installed()
-    check_master(options)
-    gateway = Gateway()
+    check_installed(options)
+    url = None if options.remote is None else parse_connect_url(options.remote)
+    check_master(options) if url is None else check_server(url)
+    gateway = Gateway() if url is None else ConnectGateway(url)
     with ExitStack() as stack:
         folder = stack.enter_context(session_folder())
         log_path = options.log_path or log_beside(folder)
@@ -145,7 +138,11 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         try:
             starting = JobProgress("starting Spark")
             on_progress(starting)
-            launch = partial(gateway.launch, options, name, folder, log, log_path)
+            launch: Callable[[], Session] = (
+                partial(gateway.launch, options, log_path)
+                if isinstance(gateway, ConnectGateway)
+                else partial(gateway.launch, options, name, folder, log, log_path)
+            )
             session = watch(launch, tick=lambda: on_progress(starting))
             if not session.is_local:
                 on_progress(JobProgress("checking the workers"))
@@ -155,7 +152,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         except BaseException as e:
             is_spark = isinstance(e, SparkSetUpError | SparkFailedError) or not isinstance(e, KafkaError)
             is_well = not (is_spark and isinstance(e, Exception))
-            if isinstance(e, Exception) and _is_of_gateway(e):  # a call between rounds failed
+            if isinstance(e, Exception) and is_of_gateway(e):  # a call between rounds failed
                 raise explained(e, log_path) from e
             raise
         finally:
@@ -163,6 +160,24 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
             if is_well and options.log_path is None:
                 with suppress(OSError):
                     log_path.unlink()
+
+
+def session_over(spark: "SparkSession") -> Session:
+    """Return a Session around a user's Spark session, which kctl does not stop. A Spark Connect session gets kctl's
+    code.
+
+    Raises:
+        ConfigError: speculation is enabled.
+        SparkSetUpError, SparkFailedError: a Spark Connect server rejects kctl's code, or does not respond.
+    """
+    if is_connect(spark):
+        try:
+            return ConnectSession(spark)
+        except Exception as e:
+            raise explained(e, None) from e
+    context = spark.sparkContext
+    refuse_speculation(dict(context.getConf().getAll()))
+    return ClassicSession(context, None, is_local=str(context.master).startswith("local"))
 
 
 def _opened(log_path: Path) -> IO[bytes]:
@@ -259,20 +274,6 @@ def run_tasks(
     return run_split(session, name, _unsplit(items, work), on_done=on_done, on_tick=on_tick, clock=clock)
 
 
-class Split(NamedTuple, Generic[Item, Result]):
-    """Tasks with several results each. Results are numbered across all tasks.
-
-    Attributes:
-        counts: number of results of each item.
-        work: a function of a module that the workers can import, which yields the results. Results before an error
-            count. Results of a worker that died do not count.
-    """
-
-    items: Sequence[Item]
-    counts: Sequence[int]
-    work: Callable[[Item, Attempt], Iterable[Result]]
-
-
 def run_split(
     session: Session,
     name: str,
@@ -362,42 +363,28 @@ class _Watcher(Generic[Item, Result]):
         on_tick: Callable[[TaskCounts], None] | None,
         clock: Clock,
     ) -> None:
-        self._context = session.context
-        self._group = f"kctl-round-{next(_round_numbers)}"
-        self._name = name
-        self._split = split
+        self._round = session.round(name, split)
+        self._total = len(split.items)
         self._last_of_task = {end - 1 for end in itertools.accumulate(split.counts)}
         self._tasks_done = 0
         self._on_done = on_done
         self._on_tick = on_tick
         self._clock = clock
-        self._reports = self._context.accumulator([], _reports_param())
-        self._taken = 0
         self._track_at_ms = 0
         self._active = self._failed = 0
         self.results: dict[int, Result] = {}
         self.failures: list[TaskFailure] = []
 
     def act(self) -> list[Done[Result]]:
-        """Execute the round and return its results. Call it in a separate thread, because Spark's job group belongs to
-        the thread.
-        """
-        context = self._context
-        context.setJobGroup(self._group, self._name, interruptOnCancel=True)
-        split = self._split
-        numbered = list(zip(itertools.accumulate(split.counts, initial=0), split.items, strict=False))
-        return context.parallelize(numbered, len(numbered)).mapPartitions(_Task(split.work, self._reports)).collect()
+        return self._round.act()
 
     def tick(self) -> None:
-        reports: list[Done[Result]] = self._reports.value
-        new = reports[self._taken :]
-        self._taken += len(new)
-        self.on_reports(new)
+        self.on_reports(self._round.reports())
         if self.failures:
             raise _Stopped
         if self._on_tick is not None:
             self._look()
-            self._on_tick(TaskCounts(self._tasks_done, self._active, self._failed, len(self._split.items)))
+            self._on_tick(TaskCounts(self._tasks_done, self._active, self._failed, self._total))
 
     def on_reports(self, reports: Sequence[Done[Result]]) -> None:
         for done in reports:
@@ -417,21 +404,14 @@ class _Watcher(Generic[Item, Result]):
 
     def _cancel(self) -> None:
         with suppress(Exception):  # the JVM may be exiting; closing the session kills it
-            self._context.cancelJobGroup(self._group)
+            self._round.cancel()
 
     def _look(self) -> None:
         now_ms = self._clock.now_ms()
         if now_ms < self._track_at_ms:
             return
         self._track_at_ms = now_ms + TRACK_EVERY_MS
-        tracker = self._context.statusTracker()
-        stages = [
-            tracker.getStageInfo(stage)
-            for job in tracker.getJobIdsForGroup(self._group)
-            for stage in getattr(tracker.getJobInfo(job), "stageIds", ())
-        ]
-        self._active = sum(stage.numActiveTasks for stage in stages if stage is not None)
-        self._failed = sum(stage.numFailedTasks for stage in stages if stage is not None)
+        self._active, self._failed = self._round.counts()
 
 
 def _unsplit(items: Sequence[Item], work: Callable[[Item, Attempt], Result]) -> Split[Item, Result]:
@@ -444,93 +424,3 @@ class _One(Generic[Item, Result]):
 
     def __call__(self, item: Item, attempt: Attempt) -> Iterator[Result]:
         yield self._work(item, attempt)
-
-
-class _Task(Generic[Item, Result]):
-    def __init__(self, work: Callable[[Item, Attempt], Iterable[Result]], reports: Any) -> None:
-        self._work = work
-        self._reports = reports
-
-    def __call__(self, items: Iterable[tuple[int, Item]]) -> Iterator[Done[Result]]:
-        from pyspark import TaskContext
-
-        keep_spark_archive()
-        context = TaskContext.get()
-        assert context is not None
-        attempt = Attempt(context.attemptNumber(), context.taskAttemptId())
-        for first, item in items:
-            for done in _outcomes(first, item, attempt, self._work):
-                self._reports.add([done])
-                yield done
-
-
-def _outcomes(
-    position: int, item: Item, attempt: Attempt, work: Callable[[Item, Attempt], Iterable[Result]]
-) -> Iterator[Done[Result]]:
-    try:
-        for result in work(item, attempt):
-            yield Done(position, result, None)
-            position += 1
-    except KafkaError as e:
-        yield Done(position, None, e)
-
-
-def _reports_param() -> Any:
-    from pyspark.accumulators import AccumulatorParam
-
-    class Reports(AccumulatorParam[list[Any]]):
-        """Accumulator that merges the lists of the workers into one list in the driver."""
-
-        def zero(self, value: list[Any]) -> list[Any]:  # noqa: ARG002 - Spark's signature
-            return []
-
-        def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
-            value1.extend(value2)
-            return value1
-
-    return Reports()
-
-
-_NO_JVM = (
-    "An error occurred while calling None.None",
-    "Answer from Java side is empty",
-    "Error while sending or receiving",
-)
-"""Messages of py4j if the connection to Java is lost."""
-
-
-def _is_of_gateway(error: Exception) -> bool:
-    return isinstance(error, ConnectionError) or type(error).__module__.startswith("py4j.")
-
-
-def explained(error: Exception, log_path: Path | None) -> SparkFailedError:
-    """Return a one-line error for an exception of Spark. Spark's log has the traceback."""
-    text = str(error)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    where = f"read the log of Spark: {log_path}" if log_path is not None else ""
-    if isinstance(error, ConnectionError) or any(words in text for words in _NO_JVM):
-        return SparkFailedError("the Java process of Spark exited", where)
-    if "Cannot run program" in text:
-        return SparkFailedError(f"the workers cannot start Python: {_told(lines, 'Cannot run program')}", where)
-    if (late := worker_start_error(text, where)) is not None:
-        return late
-    if "Python worker exited unexpectedly" in text or "ExecutorLostFailure" in text:
-        return SparkFailedError(f"the workers exited repeatedly: {_told(lines, 'ExecutorLostFailure')}", where)
-    python = [line for line in lines if _is_python_error(line)]
-    if python:
-        return SparkFailedError(f"a task failed because of a bug in kctl: {python[0][:500]}", where)
-    reason = last_log_line(log_path) or (lines or [type(error).__name__])[0][:500]
-    return SparkFailedError(f"Spark failed the job: {reason}", where)
-
-
-def _told(lines: Sequence[str], word: str) -> str:
-    return next((line[line.index(word) :][:300] for line in lines if word in line), "a Python worker exited")
-
-
-def _is_python_error(line: str) -> bool:
-    name = line.partition(":")[0]
-    return (
-        name.replace("_", "").replace(".", "").isalnum()
-        and name.endswith(("Error", "Exception"))
-        and not name.startswith(("org.", "java.", "scala.", "py4j.", "pyspark."))
-    )

@@ -10,20 +10,24 @@ import re
 import shutil
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kctl.client.errors import ConfigError
 from kctl.pipeline.job_errors import SparkMissingError, SparkSetUpError
 from kctl.pipeline.shipping import FOLDER, write_archive
 from kctl.pipeline.spark_noise import send_accumulator_errors
 from kctl.pipeline.spark_process import SAFE_PATH, SparkProcess
+from kctl.pipeline.task_rounds import RddRound, Round, Split
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
 
 LOCAL_MASTER = "local[*]"
 CLUSTER_TASKS = 8
@@ -31,6 +35,9 @@ CLUSTER_TASKS = 8
 LOCAL_ATTEMPTS = 4
 """Attempts of a local task, equal to Spark's default on a cluster (spark.task.maxFailures)."""
 INSTALL = "install the extra spark with: pip install '.[spark]' (in a checkout of kctl) or pip install 'WHEEL[spark]'"
+CONNECT_PACKAGES = ("pandas", "grpc", "grpc_status", "zstandard")
+"""Modules that PySpark needs for Spark Connect."""
+INSTALL_CONNECT = "pip install 'pyspark[connect]'"
 REDACTION = "(?i)secret|password|token|access[.]?key|jaas|sasl|keystore|truststore"
 """Spark's default expression, extended by Kafka's names for secrets."""
 LONGEST_SOCKET_FOLDER = 60
@@ -60,16 +67,43 @@ class SessionOptions(NamedTuple):
         properties: Spark properties, which override kctl's defaults.
         log_path: path of Spark's log. None uses a temporary file, which is kept only after an error.
         worker_python: interpreter of the workers. None uses $PYSPARK_PYTHON, or the current interpreter.
+        remote: URL of a Spark Connect server, or a reference to it. Replaces `master` and `worker_python`.
     """
 
     master: str = LOCAL_MASTER
     properties: Mapping[str, str] = {}
     log_path: Path | None = None
     worker_python: str | None = None
+    remote: str | None = None
 
 
-class Session:
-    """A Spark context that jobs use, from `open_session` or, for an existing Spark session, from `session_over`."""
+class Session(ABC):
+    """A Spark session that jobs use, from `open_session` or, for an existing Spark session, from `session_over`.
+
+    Attributes:
+        log_path: path of Spark's log. None if kctl did not start the session.
+        is_local: whether tasks execute on this machine, and inherit its environment variables.
+    """
+
+    log_path: Path | None
+    is_local: bool
+
+    @property
+    @abstractmethod
+    def parallelism(self) -> int:
+        """Number of tasks that the session executes in parallel."""
+
+    @abstractmethod
+    def spark(self) -> "SparkSession":
+        """Return the SQL session, which takes longer to start than tasks alone."""
+
+    @abstractmethod
+    def round(self, name: str, split: Split[Any, Result]) -> Round[Result]:
+        """Return a new round of tasks, with a name for Spark's log."""
+
+
+class ClassicSession(Session):
+    """A session of a driver in this process."""
 
     def __init__(self, context: "SparkContext", log_path: Path | None, *, is_local: bool) -> None:
         self.context = context
@@ -81,10 +115,12 @@ class Session:
         return max(1, int(self.context.defaultParallelism))
 
     def spark(self) -> "SparkSession":
-        """Return the SQL session, which takes longer to start than tasks alone."""
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
+
+    def round(self, name: str, split: Split[Any, Result]) -> Round[Result]:
+        return RddRound(self.context, name, split)
 
 
 def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
@@ -93,40 +129,28 @@ def tasks_at_once(session: Session | None, options: SessionOptions | None) -> in
     """
     if session is not None:
         return session.parallelism
-    local = re.fullmatch(r"local(?:\[(\d{1,9}|\*)(?:,\d+)?\])?", (options or SessionOptions()).master)
-    if local is None:
+    options = options or SessionOptions()
+    local = re.fullmatch(r"local(?:\[(\d{1,9}|\*)(?:,\d+)?\])?", options.master)
+    if local is None or options.remote is not None:
         return CLUSTER_TASKS
     return (os.cpu_count() or 1) if local[1] == "*" else int(local[1] or 1)
 
 
-def session_over(spark: "SparkSession") -> Session:
-    """Return a Session around a user's Spark session, which kctl does not stop.
-
-    Raises:
-        ConfigError: speculation is enabled.
-        SparkSetUpError: the session is a Spark Connect session.
-    """
-    if not hasattr(spark, "_jsc") and not hasattr(spark, "_sc"):
-        raise SparkSetUpError(
-            "pipeline jobs do not support Spark Connect",
-            "use a classic Spark session, or read and write with the kctl data source",
-        )
-    context = spark.sparkContext
-    _refuse(dict(context.getConf().getAll()))
-    return Session(context, None, is_local=str(context.master).startswith("local"))
-
-
-def check_packages(*modules: str) -> None:
+def check_packages(*modules: str, install: str = INSTALL) -> None:
     """Raise SparkMissingError, with an install command, if a module is missing. Without arguments, check pyspark and
     pyarrow.
     """
     for module in modules or ("pyspark", "pyarrow"):
         if importlib.util.find_spec(module) is None:
-            raise SparkMissingError(f"pipeline jobs need {module}, which is not installed", INSTALL)
+            raise SparkMissingError(f"pipeline jobs need {module}, which is not installed", install)
 
 
-def check_installed() -> None:
+def check_installed(options: SessionOptions | None = None) -> None:
+    """Raise SparkMissingError if Python packages are missing, or Java, which a Spark Connect client does not need."""
     check_packages()
+    if options is not None and options.remote is not None:
+        check_packages(*CONNECT_PACKAGES, install=INSTALL_CONNECT)
+        return
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and Path(home, "bin", "java").exists()):
         where = f"JAVA_HOME={home} has no bin/java" if home else "JAVA_HOME is not set"
@@ -155,7 +179,7 @@ def spark_properties(options: SessionOptions, name: str, *, version: tuple[int, 
     if options.master.startswith("local"):
         ours |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     merged = ours | dict(options.properties)
-    _refuse(merged)
+    refuse_speculation(merged)
     return merged
 
 
@@ -165,7 +189,8 @@ def with_attempts(master: str) -> str:
     return master if local is None else f"local[{local[1] or 1},{LOCAL_ATTEMPTS}]"
 
 
-def _refuse(properties: Mapping[str, str]) -> None:
+def refuse_speculation(properties: Mapping[str, str]) -> None:
+    """Raise ConfigError if Spark may start a second copy of a task."""
     for key, why in _REFUSED.items():
         if properties.get(key, "false").strip().lower() != "false":
             raise ConfigError(f"invalid {key} '{properties[key]}': use false, because {why}", key=key)
@@ -217,7 +242,7 @@ class Gateway:
                 os.environ["PYSPARK_PYTHON"] = python
         send_accumulator_errors(self._context, log)
         self._context.setLogLevel("WARN")
-        return Session(self._context, log_path, is_local=options.master.startswith("local"))
+        return ClassicSession(self._context, log_path, is_local=options.master.startswith("local"))
 
     def close(self) -> None:
         """Stop the session within `STOP_S`, and then the JVM. The workers end with the JVM."""

@@ -1,9 +1,14 @@
-"""Code for the workers of a cluster: an archive of kctl and its compiled dependencies.
+"""Code for the workers of a cluster: archives of kctl and its compiled dependencies.
 
-A zip on the Python path cannot hold extensions, so Spark unpacks the archive (`spark.archives`). PySpark comes with
-Spark; pyarrow is too large to send and must be installed on the workers.
+A zip on the Python path cannot hold extensions, so Spark unpacks archives. PySpark comes with Spark; pyarrow is too
+large to send and must be installed on the workers.
+
+- `write_archive` writes one archive for a session that kctl starts (`spark.archives` and PYTHONPATH).
+- `package_archives` writes one archive for each package, for a session that exists. Spark unpacks them into directories
+  with the names of the packages, in a directory that precedes others on the workers' Python path.
 """
 
+import gzip
 import platform
 import socket
 import sys
@@ -86,6 +91,26 @@ def write_archive(path: Path) -> int:
             archive.add(source, name, recursive=False)
             count += 1
     return count
+
+
+def package_archives(folder: Path) -> list[str]:
+    """Write the archives, and return their paths, each with the name of its package as `PATH#NAME`.
+
+    Equal files give equal archives, which a session accepts again.
+    """
+    packages: dict[str, list[tuple[Path, str]]] = {}
+    for source, name in _files():
+        package, slash, inner = name.partition("/")
+        if slash and not package.endswith(".dist-info"):
+            packages.setdefault(package, []).append((source, inner))
+    found = []
+    for package, files in packages.items():
+        path = folder / f"{package}.tgz"
+        with gzip.GzipFile(path, "wb", 1, mtime=0) as compressed, tarfile.open(fileobj=compressed, mode="w") as archive:
+            for source, inner in files:
+                archive.add(source, inner, recursive=False)
+        found.append(f"{path}#{package}")
+    return found
 
 
 def _files() -> Iterator[tuple[Path, str]]:

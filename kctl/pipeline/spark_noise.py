@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 SPARK = frozenset({"pyspark", "py4j"})
 IMPORTED = SPARK | {"pandas", "numpy", "pyarrow"}
 """PySpark and its dependencies, whose warnings do not help users of kctl."""
+_OF_QUERIES = "SQLQueryContextLogger"
+"""Logger with its own handler, to which PySpark writes exceptions that it also raises."""
 _CALLERS = frozenset({"threading.py", "socketserver.py"})
 """Modules whose frames precede a thread's own code in a traceback."""
 
 
-class _PrintedByPy4j(logging.Filter):
-    """Filter that moves py4j's records from the root logger to the session's log. Without a session, it drops them."""
+class _PrintedBySpark(logging.Filter):
+    """Filter that moves records of PySpark and py4j to the session's log. Without a session, it drops them."""
 
     log: IO[bytes] | None = None
 
@@ -33,7 +35,7 @@ class _PrintedByPy4j(logging.Filter):
         return False
 
 
-_PRINTED_BY_PY4J = _PrintedByPy4j()
+_PRINTED_BY_SPARK = _PrintedBySpark()
 
 
 @contextmanager
@@ -60,14 +62,15 @@ def noise_to(log: IO[bytes]) -> Iterator[None]:
         else:
             thread_hook(error)
 
-    logging.getLogger().addFilter(_PRINTED_BY_PY4J)
-    _PRINTED_BY_PY4J.log = log
+    for name in ("", _OF_QUERIES):
+        logging.getLogger(name).addFilter(_PRINTED_BY_SPARK)
+    _PRINTED_BY_SPARK.log = log
     warnings.showwarning, threading.excepthook = show, end_thread
     try:
         yield
     finally:
         warnings.showwarning, threading.excepthook = show_warning, thread_hook
-        _PRINTED_BY_PY4J.log = None
+        _PRINTED_BY_SPARK.log = None
 
 
 def send_accumulator_errors(context: "SparkContext", log: IO[bytes]) -> None:

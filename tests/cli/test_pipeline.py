@@ -50,6 +50,8 @@ def test_page_that_cannot_be_written_ends_stats_before_its_work(tmp_path: Path) 
         (("sync", "t", "--to", "x", "--available-now", "--trigger", "1s"), "--trigger cannot be combined with"),
         (("sync", "t", "--to", "delta:/x", "-b", "a:1", "--dry-run"), "needs --checkpoint with a directory"),
         (("export", "t", "--to", "x", "--master", "mesos://m:5050"), "'mesos://m:5050' is not a Spark master: use"),
+        (("stats", "t", "--remote", "spark://a:1"), "invalid remote 'spark://a:1': use sc://HOST:PORT"),
+        (("stats", "t", "--remote", "sc://a", "--master", "local"), "--remote and --master exclude each other"),
         (("export", "t", "--to", "x", "--spark-conf", "memory=1g"), "'memory=1g' is not in the form spark.KEY=VALUE"),
         (
             ("export", "t", "--to", "x", "--spark-conf", "spark.hadoop.fs.s3a.secret.key=canary"),

@@ -25,8 +25,9 @@ from kctl.pipeline.jobs.mirror_task import choose_positions
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.running import Attempt, OnProgress, ignore_progress
+from kctl.pipeline.running import OnProgress, ignore_progress
 from kctl.pipeline.session import Session
+from kctl.pipeline.task_rounds import Attempt
 from kctl.sandbox.sandbox import Sandbox
 
 Task = TypeVar("Task")

@@ -17,7 +17,7 @@ from kctl.pipeline.jobs.replay import ReplayRequest, _tasks
 from kctl.pipeline.jobs.replay_task import replay_ranges
 from kctl.pipeline.range_reader import read_range
 from kctl.pipeline.ranges import Selection, plan_ranges
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 from kctl.sandbox.sandbox import Sandbox
 from tests.support.spark_in_process import session_in_process
 

@@ -20,7 +20,7 @@ from kctl.pipeline.jobs.replay_task import Destination, Replayed, ReplayTask, en
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 from tests.pipeline.exports import on_topic

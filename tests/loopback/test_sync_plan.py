@@ -10,11 +10,12 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.errors import ConfigError
 from kctl.client.producer import Producer
 from kctl.pipeline.export_files.manifests import MANIFESTS, ExportedRange, Manifest, manifest_text
-from kctl.pipeline.job_errors import ExportDataError
+from kctl.pipeline.job_errors import ExportDataError, SparkSetUpError
 from kctl.pipeline.jobs.export import ExportRequest
-from kctl.pipeline.jobs.sync import SyncRequest, plan_sync
+from kctl.pipeline.jobs.sync import SyncRequest, plan_sync, sync
 from kctl.pipeline.jobs.sync_checkpoint import SyncCheckpoint, SyncFacts
 from kctl.pipeline.ranges import Selection
+from kctl.pipeline.session import SessionOptions
 from kctl.sandbox.sandbox import Sandbox
 from kctl.sandbox.server import ServedSandbox
 
@@ -86,3 +87,8 @@ def test_group_with_offsets_of_others_is_refused_by_a_new_sync(served: ServedSan
     assert plan_sync(continued).offsets == RECORDS
     write_export(tmp_path / "lost-checkpoint", end=3, topic_id="")
     assert plan_sync(request_of(served, tmp_path / "lost-checkpoint", "app")).resumed == 1
+
+
+def test_sync_through_spark_connect_is_rejected_before_it_connects(served: ServedSandbox, tmp_path: Path) -> None:
+    with pytest.raises(SparkSetUpError, match=r"^a sync cannot use Spark Connect"):
+        sync(request_of(served, tmp_path / "x"), options=SessionOptions(remote="sc://localhost:1"))

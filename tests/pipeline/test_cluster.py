@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.running import JobProgress, open_session
 from kctl.pipeline.session import Session, SessionOptions
+from tests.pipeline.bare_python import bare_interpreter
 from tests.pipeline.conftest import LocalSpark
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic, produce
@@ -61,23 +61,7 @@ def standalone(local_spark: LocalSpark) -> Iterator[StandaloneCluster]:
 def worker_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An interpreter without site-packages, which sees pyarrow alone."""
     folder = tmp_path_factory.mktemp("python")
-    return _interpreter(folder, "pyarrow")
-
-
-def _interpreter(folder: Path, *packages: str) -> str:
-    (folder / "lib").mkdir()
-    for name in packages:
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        source = Path(spec.origin).parent
-        (folder / "lib" / name).symlink_to(source)
-        for facts in source.parent.glob(f"{name}-*.dist-info"):
-            (folder / "lib" / facts.name).symlink_to(facts)
-    program = folder / "python"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{folder}/lib" exec {sys.executable} -S "$@"\n')
-    program.chmod(0o755)
-    return str(program)
+    return bare_interpreter(folder, "pyarrow")
 
 
 def options_for(standalone: StandaloneCluster, worker_python: str) -> SessionOptions:
@@ -130,7 +114,7 @@ def test_a_worker_is_killed_in_the_middle_of_export_and_mirror(
         copy = ImportRequest(folder, properties, topic=target, keep_partitions=True, keep_timestamps=True)
         assert import_files(copy, session=session).records == RECORDS
         assert on_topic(properties, target) == [row._replace(topic=target) for row in expected]
-        executors = session.context._jsc.sc().getExecutorMemoryStatus
+        executors = session.spark().sparkContext._jsc.sc().getExecutorMemoryStatus
         wait_until(lambda: int(executors().size()) == 1 + 2, WAIT_MS, "the worker that was killed")
         check_mirror(kafka_newest, standalone, session, topic)
         assert verify(VerifyRequest(topic, properties, f"{topic}-mirror", properties), session=session).is_equal
@@ -281,7 +265,7 @@ def test_source_reads_once_and_writes_all_where_spark_speculates(
 
 
 def test_workers_that_cannot_run_it_are_told_before_any_work(standalone: StandaloneCluster, tmp_path: Path) -> None:
-    bare = _interpreter(tmp_path)
+    bare = bare_interpreter(tmp_path)
     with (
         pytest.raises(SparkSetUpError, match=r"worker on .* does not have pyarrow"),
         open_session(options_for(standalone, bare), "kctl tests"),

@@ -15,8 +15,8 @@ from kctl.pipeline.jobs.export import ExportRequest, export
 from kctl.pipeline.jobs.file_import import ImportRequest, import_files, import_ranges, plan_import
 from kctl.pipeline.progress_marks import FolderMarks
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
+from kctl.pipeline.task_rounds import Attempt
 from tests.pipeline.exports import Row, data_of, on_topic, produce
 from tests.support.kafka.cluster import KafkaCluster
 

@@ -20,10 +20,10 @@ from kctl.pipeline.jobs.file_import import ImportRequest, import_files
 from kctl.pipeline.jobs.mirror import MirrorRequest, mirror
 from kctl.pipeline.jobs.verify import VerifyRequest, verify
 from kctl.pipeline.ranges import OffsetRange, Selection
-from kctl.pipeline.running import Attempt
 from kctl.pipeline.session import Session
 from kctl.pipeline.session_folders import remove_abandoned
 from kctl.pipeline.targets import FileKind, FolderTarget
+from kctl.pipeline.task_rounds import Attempt
 from kctl.sandbox import Sandbox
 from tests.cli.groups_scene import fill
 from tests.pipeline.copies import committed_rows, content

@@ -24,8 +24,9 @@ from kctl.pipeline.jobs.replay_task import Replayed, replay_ranges
 from kctl.pipeline.jobs.stats import StatsRequest, plan_stats, stats
 from kctl.pipeline.jobs.verify import VerifyRequest, plan_verify, verify
 from kctl.pipeline.ranges import Selection
-from kctl.pipeline.running import Attempt, JobProgress
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
+from kctl.pipeline.task_rounds import Attempt
 from tests.pipeline.copies import committed_rows, content
 from tests.pipeline.exports import in_export, on_topic
 from tests.support.kafka.cluster import KafkaCluster

@@ -32,8 +32,9 @@ from kctl.pipeline.jobs.mirror_task import Mirrored, mirror_ranges
 from kctl.pipeline.jobs.verify import PartitionComparison, VerifyRequest, plan_verify, tally_pieces, verify
 from kctl.pipeline.ranges import Selection
 from kctl.pipeline.record_diff import KINDS, Sample
-from kctl.pipeline.running import Attempt, JobProgress
+from kctl.pipeline.running import JobProgress
 from kctl.pipeline.session import Session
+from kctl.pipeline.task_rounds import Attempt
 from tests.pipeline.copies import committed_rows, content, delete_records
 from tests.pipeline.exports import produce
 from tests.pipeline.processes import JobProcess

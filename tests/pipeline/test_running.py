@@ -11,8 +11,9 @@ import pytest
 from kctl.client.broker_errors import ErrorCode, broker_error
 from kctl.client.errors import ApiTimeout, BrokerError
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
-from kctl.pipeline.running import Attempt, RoundResult, TaskCounts, open_session, run_tasks
-from kctl.pipeline.session import Session, SessionOptions, session_over
+from kctl.pipeline.running import RoundResult, TaskCounts, open_session, run_tasks, session_over
+from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.task_rounds import Attempt
 from tests.pipeline.processes import is_alive
 from tests.support.bounds import bound
 from tests.support.kafka.waiting import wait_until
@@ -93,7 +94,7 @@ def dying(_item: int, _attempt: Attempt) -> int:
 
 
 def test_a_worker_that_dies_again_and_again_is_one_line(session: Session) -> None:
-    with pytest.raises(SparkFailedError, match=r"^workers exited repeatedly: a Python worker exited$"):
+    with pytest.raises(SparkFailedError, match=r"^the workers exited repeatedly: a Python worker exited$"):
         run_tasks(session, "dying", [1], dying)
 
 

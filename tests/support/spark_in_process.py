@@ -9,7 +9,7 @@ from typing import Any
 import pyspark
 
 from kctl.pipeline.client_pool import TASK_CONSUMERS, TASK_PRODUCERS
-from kctl.pipeline.session import Session
+from kctl.pipeline.session import ClassicSession, Session
 
 
 class _Task:
@@ -67,7 +67,7 @@ class _Tracker:
 
 
 class _Context:
-    """What `kctl.pipeline.running` uses of a SparkContext."""
+    """What `kctl.pipeline.task_rounds` uses of a SparkContext."""
 
     def __init__(self, parallelism: int) -> None:
         self.defaultParallelism = parallelism
@@ -93,7 +93,7 @@ def session_in_process(parallelism: int = 2) -> Iterator[Session]:
     """Yield a session for jobs whose tasks run in this process."""
     context: Any = _Context(parallelism)
     try:
-        yield Session(context, None, is_local=True)
+        yield ClassicSession(context, None, is_local=True)
     finally:
         TASK_CONSUMERS.close()
         TASK_PRODUCERS.close()

@@ -108,7 +108,7 @@ class SparkOptions(NamedTuple):
     """Options of Spark.
 
     Attributes:
-        asked: whether --master was given.
+        asked: whether --master or --remote was given.
         dry_run: show only the plan.
     """
 
@@ -118,10 +118,11 @@ class SparkOptions(NamedTuple):
     log_path: Path | None
     worker_python: str | None
     dry_run: bool
+    remote: str | None = None
 
     @property
     def is_local(self) -> bool:
-        return self.master.startswith("local")
+        return self.remote is None and self.master.startswith("local")
 
     def settings_of(self, common: Common) -> Settings:
         """Return the settings. Only dry runs fail fast if all bootstrap servers refuse."""
@@ -130,7 +131,7 @@ class SparkOptions(NamedTuple):
     def session_options(self) -> "SessionOptions":
         from kctl.pipeline.session import SessionOptions
 
-        return SessionOptions(self.master, self.properties, self.log_path, self.worker_python)
+        return SessionOptions(self.master, self.properties, self.log_path, self.worker_python, self.remote)
 
 
 def spark_options(
@@ -143,6 +144,14 @@ def spark_options(
             "--master",
             metavar="URL",
             help=f"Spark master: local[N], spark://HOST:PORT, yarn, or k8s://URL [default: {LOCAL_MASTER}].",
+        ),
+    ] = None,
+    remote: Annotated[
+        str | None,
+        typer.Option(
+            "--remote",
+            metavar="URL",
+            help="Spark Connect server: sc://HOST:PORT. Write a URL with a token as env:NAME or file:PATH.",
         ),
     ] = None,
     spark_conf: Annotated[
@@ -174,6 +183,8 @@ def spark_options(
             f"{url[:80]!r} is not a Spark master: use local, local[2], local[*], spark://HOST:PORT, yarn, or k8s://URL"
         )
         raise click.BadParameter(problem, param_hint="'--master'")
+    if remote is not None:
+        _check_remote(remote, master, worker_python)
     properties = {}
     for text in spark_conf or ():
         key, equals, value = text.partition("=")
@@ -185,7 +196,21 @@ def spark_options(
                 f"{problem}: set the property in spark-defaults.conf.", param_hint="'--spark-conf'"
             )
         properties[key] = value
-    return SparkOptions(url, master is not None, properties, spark_log, worker_python, dry_run)
+    asked = master is not None or remote is not None
+    return SparkOptions(url, asked, properties, spark_log, worker_python, dry_run, remote)
+
+
+def _check_remote(remote: str, master: str | None, worker_python: str | None) -> None:
+    from kctl.client.errors import ConfigError
+    from kctl.pipeline.connect_url import parse_connect_url
+
+    if master is not None or worker_python is not None:
+        other = "--master" if master is not None else "--worker-python"
+        raise click.UsageError(f"--remote and {other} exclude each other.")
+    try:
+        parse_connect_url(remote)
+    except ConfigError as e:
+        raise click.BadParameter(str(e), param_hint="'--remote'") from None
 
 
 class JobRequest(Protocol):

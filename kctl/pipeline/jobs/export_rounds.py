@@ -17,9 +17,10 @@ from kctl.pipeline.jobs.export_task import ExportTask, export_ranges
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.range_order import without_holes
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.running import JobProgress, OnProgress, Split, TaskCounts, run_split
+from kctl.pipeline.running import JobProgress, OnProgress, TaskCounts, run_split
 from kctl.pipeline.session import Session
 from kctl.pipeline.targets import RoundPlace, Target, limits_of
+from kctl.pipeline.task_rounds import Split
 
 if TYPE_CHECKING:
     from kctl.pipeline.jobs.export import ExportPlan, ExportRequest

@@ -16,8 +16,8 @@ from kctl.pipeline.export_files.bad_records import TargetLimits
 from kctl.pipeline.export_files.manifests import ExportedRange
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import Attempt
 from kctl.pipeline.targets import RangeWriter, RoundPlace
+from kctl.pipeline.task_rounds import Attempt
 
 if TYPE_CHECKING:
     import pyarrow as pa

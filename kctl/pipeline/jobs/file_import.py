@@ -30,7 +30,6 @@ from kctl.pipeline.progress_marks import marks_in
 from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
-    Attempt,
     JobProgress,
     OnProgress,
     TaskCounts,
@@ -41,6 +40,7 @@ from kctl.pipeline.running import (
 )
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.targets import files_of, read_raw_export
+from kctl.pipeline.task_rounds import Attempt
 
 if TYPE_CHECKING:
     from kctl.client.cluster import TopicInfo

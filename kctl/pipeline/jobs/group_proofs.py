@@ -17,8 +17,9 @@ from kctl.pipeline.jobs.mirror_groups import MirroredTopics, source_offsets, tar
 from kctl.pipeline.jobs.offset_translation import Runs, read_side
 from kctl.pipeline.ranges import OffsetRange, Planner
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import Attempt, OnProgress, run_counted
+from kctl.pipeline.running import OnProgress, run_counted
 from kctl.pipeline.session import Session
+from kctl.pipeline.task_rounds import Attempt
 
 SAME, REPEATS, SKIPS, DIFFERS, MISSING = "same", "repeats", "skips", "differs", "missing"
 

@@ -44,7 +44,6 @@ from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
     JobProgress,
     OnProgress,
-    Split,
     TaskCounts,
     ignore_progress,
     open_session,
@@ -53,6 +52,7 @@ from kctl.pipeline.running import (
 )
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.task_rounds import Split
 
 INTERVAL_MS = 10_000
 LOOK_EVERY_MS = 1000

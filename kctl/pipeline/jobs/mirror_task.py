@@ -18,7 +18,7 @@ from kctl.pipeline import isolation
 from kctl.pipeline.jobs.mirror_positions import MirrorPosition, MirrorTarget, position_of, write_position
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -15,7 +15,7 @@ from kctl.pipeline.fingerprints import COLUMNS, Compared, fingerprints
 from kctl.pipeline.isolation import ReadingProperties
 from kctl.pipeline.ranges import OffsetRange
 from kctl.pipeline.references import resolve
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -29,17 +29,11 @@ from kctl.pipeline.range_packing import pack, task_packing
 from kctl.pipeline.ranges import OffsetRange, Selection, plan_ranges
 from kctl.pipeline.record_filter import RecordFilter
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import (
-    OnProgress,
-    Split,
-    ignore_progress,
-    open_session,
-    run_split_counted,
-    start_planning,
-)
+from kctl.pipeline.running import OnProgress, ignore_progress, open_session, run_split_counted, start_planning
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
+from kctl.pipeline.task_rounds import Split
 
 MAX_ATTEMPTS = 3
 

@@ -36,7 +36,7 @@ from kctl.pipeline.record_columns import HEADERS
 from kctl.pipeline.record_filter import COLUMNS, RecordFilter
 from kctl.pipeline.references import resolve
 from kctl.pipeline.resume_point import ResumePoint
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 
 if TYPE_CHECKING:
     from kctl.client.producer import Producer

@@ -9,17 +9,10 @@ from kctl.pipeline import isolation
 from kctl.pipeline.range_packing import RANGE_BYTES, cut_to, pack_ranges, task_packing
 from kctl.pipeline.ranges import OffsetRange, Selection, cut_ranges, plan_ranges
 from kctl.pipeline.references import refuse_plain_secrets, resolve
-from kctl.pipeline.running import (
-    Attempt,
-    OnProgress,
-    Split,
-    ignore_progress,
-    open_session,
-    run_split_counted,
-    start_planning,
-)
+from kctl.pipeline.running import OnProgress, ignore_progress, open_session, run_split_counted, start_planning
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
+from kctl.pipeline.task_rounds import Attempt, Split
 
 if TYPE_CHECKING:
     from kctl.pipeline.record_statistics import RecordStatistics

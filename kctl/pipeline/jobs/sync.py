@@ -16,8 +16,9 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
 from kctl.pipeline import isolation
+from kctl.pipeline.connect_session import ConnectSession
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS
-from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, WorkerStartError
+from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, SparkSetUpError, WorkerStartError
 from kctl.pipeline.jobs.export import (
     Batch,
     ExportRequest,
@@ -41,7 +42,6 @@ from kctl.pipeline.resume_point import ResumePoint
 from kctl.pipeline.running import (
     JobProgress,
     OnProgress,
-    explained,
     ignore_progress,
     open_session,
     start_planning,
@@ -51,6 +51,7 @@ from kctl.pipeline.session import Session, SessionOptions
 from kctl.pipeline.source.failures import source_failure
 from kctl.pipeline.source.group_progress import GroupProgress
 from kctl.pipeline.source.java_pattern import python_pattern
+from kctl.pipeline.spark_failures import explained
 from kctl.pipeline.targets import Target, open_target
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ TRIGGER_MS = 10_000
 MAX_BATCH_RECORDS = 10_000_000
 MOST_LATE_STARTS = 5
 """Maximum number of consecutive query starts that fail because a worker connects after Spark's fixed limit of 10s."""
+NO_CONNECT = (
+    "a sync cannot use Spark Connect: the server calls the function of each batch in its own process",
+    "use --master, or repeat: kctl pipeline export",
+)
+"""Error and hint."""
 STOP_S = 10.0
 """Time in s for a query to stop after its batch. Closing the session stops later ones."""
 
@@ -158,6 +164,8 @@ def sync(
     """
     request = request._replace(export=request.export.separated())
     _check(request)
+    if isinstance(session, ConnectSession) or (options is not None and options.remote is not None):
+        raise SparkSetUpError(*NO_CONNECT)
     checkpoint = SyncCheckpoint(request.checkpoint_folder)
     export = request.export
     target = open_target(export.folder, export.properties)

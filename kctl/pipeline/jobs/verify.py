@@ -27,9 +27,7 @@ from kctl.pipeline.ranges import OffsetRange, Planner, Selection, cut_ranges
 from kctl.pipeline.record_diff import Differences, RecordDiff
 from kctl.pipeline.references import refuse_plain_secrets, resolve
 from kctl.pipeline.running import (
-    Attempt,
     OnProgress,
-    Split,
     ignore_progress,
     open_session,
     run_counted,
@@ -39,6 +37,7 @@ from kctl.pipeline.running import (
 from kctl.pipeline.session import Session, SessionOptions, tasks_at_once
 from kctl.pipeline.sizing import bytes_per_offset
 from kctl.pipeline.targets import exported_ranges, facts_in, files_of
+from kctl.pipeline.task_rounds import Attempt, Split
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from kctl.cli.exit_codes import ExitCode
 from kctl.cli.failures import explain
 from kctl.pipeline.job_errors import SparkFailedError, WorkerStartError
 from kctl.pipeline.jobs.sync import MOST_LATE_STARTS, _Queries
-from kctl.pipeline.running import explained
+from kctl.pipeline.spark_failures import explained
 
 SPARK_TEXTS = (
     "org.apache.spark.SparkException: Python worker failed to connect back.\n\tat PythonWorkerFactory.scala:302",

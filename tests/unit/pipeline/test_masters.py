@@ -47,7 +47,7 @@ def missing(master: str, properties: dict[str, str] | None = None) -> tuple[str,
 
 
 def test_session_is_not_started_for_a_master_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "check_installed", lambda: None)
+    monkeypatch.setattr(running, "check_installed", lambda _options: None)
     with (
         pytest.raises(SparkSetUpError, match="HADOOP_CONF_DIR is not set"),
         running.open_session(SessionOptions("yarn"), "x"),

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JNetworkError
 
 from kctl.pipeline import running
 from kctl.pipeline.running import open_session
-from kctl.pipeline.session import Gateway, Session, SessionOptions
+from kctl.pipeline.session import ClassicSession, Gateway, Session, SessionOptions
 from kctl.pipeline.spark_noise import send_accumulator_errors
 
 SPARK_FILE = str(Path(pyspark.__file__).with_name("context.py"))
@@ -60,7 +60,7 @@ def lose_updates(log: Any) -> None:
 @pytest.fixture(autouse=True)
 def _sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have sessions without a JVM."""
-    monkeypatch.setattr(running, "check_installed", lambda: None)
+    monkeypatch.setattr(running, "check_installed", lambda _options: None)
     monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
 
 
@@ -72,7 +72,7 @@ def make_noise(_self: Gateway, _options: object, _name: object, _folder: object,
     end_thread(code_of(str(Path(py4j.__file__).with_name("clientserver.py"))))
     lose_command()
     lose_updates(log)
-    return Session(Mock(), None, is_local=True)
+    return ClassicSession(Mock(), None, is_local=True)
 
 
 @pytest.mark.filterwarnings("always::FutureWarning")
@@ -104,7 +104,7 @@ def test_messages_of_others_during_a_session_stay_on_the_terminal(
         shown_warnings.append(str(message))
 
     monkeypatch.setattr(warnings, "showwarning", show)
-    monkeypatch.setattr(Gateway, "launch", lambda *_: Session(Mock(), None, is_local=True))
+    monkeypatch.setattr(Gateway, "launch", lambda *_: ClassicSession(Mock(), None, is_local=True))
     with open_session(SessionOptions("local[1]", log_path=tmp_path / "log"), "x"):
         warn("/home/user/job.py", "a warning of a job")
         end_thread(code_of("/home/user/job.py"))

@@ -1,4 +1,7 @@
-"""What a new Python worker imports for a read: Spark starts one for every read that ends early, as with `limit`."""
+"""What a new Python worker imports for a read: Spark starts one for every read that ends early, as with `limit`.
+
+pyarrow imports pandas if it is installed. The first program hides it, so that an import by kctl would fail.
+"""
 
 import os
 import subprocess
@@ -10,6 +13,13 @@ import pytest
 
 PROGRAM = """
 import sys
+
+class Hidden:
+    def find_spec(name, path=None, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Hidden)
 import kctl.pipeline.client_pool, kctl.pipeline.range_reader, kctl.pipeline.source.batch_reader
 from kctl.pipeline.record_columns import RecordColumns
 RecordColumns("t", 0, ("offset", "value"))

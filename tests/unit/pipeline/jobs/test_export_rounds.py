@@ -14,8 +14,9 @@ from kctl.pipeline.jobs.export import ExportPlan, ExportRequest
 from kctl.pipeline.jobs.export_rounds import MOST_PLACES, ExportRounds
 from kctl.pipeline.jobs.topic_decoding import TopicDecoding
 from kctl.pipeline.ranges import OffsetRange, Selection
-from kctl.pipeline.running import RoundResult, Split, TaskCounts
+from kctl.pipeline.running import RoundResult, TaskCounts
 from kctl.pipeline.targets import FolderTarget
+from kctl.pipeline.task_rounds import Split
 from tests.support.spark_in_process import session_in_process
 
 TICK = TaskCounts(0, 0, 0, 4)

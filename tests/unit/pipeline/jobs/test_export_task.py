@@ -14,7 +14,7 @@ from kctl.pipeline.export_files.range_files import RangeName
 from kctl.pipeline.jobs import export_task
 from kctl.pipeline.jobs.export_task import FINISHED_AT_ONCE, ExportTask, export_ranges
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 from tests.support.bounds import bound
 
 PATIENCE_S = bound(30)

@@ -10,7 +10,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.pipeline.jobs import group_proofs
 from kctl.pipeline.jobs.group_proofs import count_between
 from kctl.pipeline.ranges import OffsetRange
-from kctl.pipeline.running import Attempt
+from kctl.pipeline.task_rounds import Attempt
 
 STABLE_END, END = 5, 9
 
