@@ -60,5 +60,5 @@ def test_values_of_a_file_become_text_or_one_file_reference(value: str) -> None:
 
 @pytest.mark.parametrize("value", ["${cmd:true}", "x${file:/a}", "${file:/a}${file:/b}", "${env:A}", "${"])
 def test_values_with_other_references_are_not_imported(value: str) -> None:
-    with pytest.raises(ConfigError, match="client.id: "):
+    with pytest.raises(ConfigError, match=r"client\.id: "):
         checked(Read({"client.id": value}, []))
