@@ -145,7 +145,7 @@ def content(folder: Path) -> tuple[Any, bytes]:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data of a topic with one record and one commit."""
+    """Return data of a topic with one record and one commit."""
     folder = tmp_path_factory.mktemp("saved")
     with KafkaSandbox(1, data=folder, topics={"t": 1}) as kafka:
         kafka.produce("t", "x")
