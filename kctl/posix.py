@@ -34,6 +34,8 @@ ALARM: signal.Signals | None = getattr(signal, "SIGALRM", None)
 HAS_TIMER = ALARM is not None and hasattr(signal, "setitimer")
 HAS_USERS = hasattr(os, "getuid")
 HAS_FORK = hasattr(os, "fork")
+NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+"""Errors of `lock` on file systems without locks, on which other processes are not detected."""
 _LOCAL_MODES = 3
 """Index in the list of termios.tcgetattr()."""
 

@@ -1,6 +1,7 @@
 """The typer application of a module, and extensions of typer's commands.
 
-Commands accept option names of other tools, and shared options before the command name. Arguments must be UTF-8.
+Commands accept option names of other tools, and shared options before the command name. Arguments and values of options
+must be UTF-8, except paths of files and the content of records.
 """
 
 import copy
@@ -14,6 +15,11 @@ from typer.models import CommandFunctionType
 from kctl.cli.click import PARSER_ERRORS, BadParameter, HelpWanted, UsageError
 from kctl.cli.other_tools import ARGUMENT, FLAGS, VALUES, options_of, subcommand_of
 
+_PATHS = frozenset({"DIR", "FILE", "FOLDER", "LOCATION", "PATH", "PLAN"})
+"""Metavars of paths, which can have any bytes."""
+_RECORD_OPTIONS = frozenset({"--delimiter", "--format", "--grep", "--header", "--key", "--key-separator", "--null"})
+"""Options with the content of records, which can have any bytes."""
+
 
 class Command(TyperCommand):
     """A command of kctl."""
@@ -22,15 +28,11 @@ class Command(TyperCommand):
         return _with_other_names(super().make_parser(ctx), self, ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments. Raises: BadParameter: an argument is not UTF-8; UsageError: a value is missing."""
+        """Parse the arguments. Raises: BadParameter: a value is not UTF-8; UsageError: a value is missing."""
         given = note_form_of_errors(ctx, self.make_parser(ctx), args)
         _refuse_missing_values(self, ctx, (), args)
         rest = super().parse_args(ctx, [*_named_arguments(ctx, given), *args])
-        for parameter in self.params:
-            if parameter.param_type_name == "argument":
-                for text in _texts(ctx.params.get(parameter.name)):
-                    if any("\udc80" <= char <= "\udcff" for char in text):
-                        raise BadParameter(f"{text!r} is not valid UTF-8.", ctx, parameter)
+        _refuse_other_encodings(self, ctx)
         return rest
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -56,7 +58,9 @@ class Group(TyperGroup):
         args = self.arrange(ctx, args)
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        _refuse_other_encodings(self, ctx)
+        return rest
 
     def arrange(self, ctx: Any, args: list[str]) -> list[str]:
         """Return the arguments with the subcommand before the shared options."""
@@ -225,7 +229,24 @@ def _parameter_of(name: str) -> str:
     return f"named_{name.strip('-').replace('-', '_')}"
 
 
-def _texts(value: object) -> Iterator[str]:
-    for each in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(each, str) and not each.isascii():
+def _refuse_other_encodings(command: Any, ctx: Any) -> None:
+    """Raise BadParameter if a value is not UTF-8, and is neither a path nor the content of records."""
+    for parameter in command.params:
+        if _RECORD_OPTIONS.isdisjoint(parameter.opts):
+            for text in _texts(ctx.params.get(parameter.name), parameter.metavar or ""):
+                if any("\udc80" <= char <= "\udcff" for char in text):
+                    raise BadParameter(f"{text!r} is not valid UTF-8.", ctx, parameter)
+
+
+def _texts(value: object, metavar: str) -> Iterator[str]:
+    """Yield the values of a parameter that are not paths. ASCII values are left out."""
+    values = value if isinstance(value, list | tuple) else [value]
+    first, *others = metavar.split() or [""]
+    if first.strip("[].") in _PATHS:
+        return
+    if others and others[-1].strip("[].") in _PATHS:  # TOPIC [FILE]...
+        values = values[:1]
+    for each in values:
+        is_path = metavar == "KEY=VALUE" and isinstance(each, str) and each.partition("=")[0].endswith(".location")
+        if isinstance(each, str) and not each.isascii() and not is_path:
             yield each

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kctl.pipeline.job_errors import folder_error
 from kctl.pipeline.locations import StoreUrl
+from kctl.posix import CLOEXEC, NOFOLLOW
 
 
 class Marks(Protocol):
@@ -56,8 +57,11 @@ class FolderMarks:
     def add(self, name: str) -> None:
         path = self._folder / name
         try:
-            with path.open("wb") as file:
-                os.fsync(file.fileno())
+            mark = os.open(path, os.O_WRONLY | os.O_CREAT | NOFOLLOW | CLOEXEC, 0o666)
+            try:
+                os.fsync(mark)
+            finally:
+                os.close(mark)
             folder = os.open(self._folder, os.O_RDONLY)
             try:
                 os.fsync(folder)

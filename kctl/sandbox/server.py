@@ -20,7 +20,7 @@ from kctl.client.errors import IllegalStateError
 from kctl.posix import HANG_UP
 from kctl.sandbox import commands
 from kctl.sandbox.control_socket import ControlSocket
-from kctl.sandbox.data_file import DataRefused, load, save
+from kctl.sandbox.data_file import DataRefused, load, lock_folder, save
 from kctl.sandbox.listening_socket import ListeningSocket, bound_socket
 from kctl.sandbox.node import NodeListener
 from kctl.sandbox.sandbox import Sandbox
@@ -51,7 +51,12 @@ class ServedSandbox:
         self._sockets: dict[int, ListeningSocket] = {}
         self._control: ControlSocket | None = None
         self._is_stopped = False
-        bound = _bind_all(list(sandbox.cluster.nodes), host, port)
+        self._lock = None if data is None else lock_folder(data)
+        try:
+            bound = _bind_all(list(sandbox.cluster.nodes), host, port)
+        except OSError:
+            self._unlock()
+            raise
         self._loop = SocketLoop("kctl-sandbox")
         try:
             sandbox.run_on(self._loop, SystemEntropy(), self._loop.carry_out)
@@ -60,6 +65,7 @@ class ServedSandbox:
         except (IllegalStateError, DataRefused):
             _close_all(bound)
             self._loop.stop()
+            self._unlock()
             raise
         for node_id, sock in bound.items():
             node = sandbox.cluster.nodes[node_id]
@@ -128,11 +134,20 @@ class ServedSandbox:
         self._loop.carry_out(self._close_all)
         self._loop.stop()
         if self._data is not None:
-            save(self.sandbox.cluster, self._data)
+            try:
+                save(self.sandbox.cluster, self._data)
+            finally:
+                self._unlock()
         if self._loop.failures:
             raise SandboxFailure(f"{len(self._loop.failures)} failures") from self._loop.failures[0]
 
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
     def _close_all(self) -> None:
+        if self._data is not None:
+            self.sandbox.cluster.transactions.end_prepared()
         if self._control is not None:
             self._control.close()
         for listening in self._sockets.values():

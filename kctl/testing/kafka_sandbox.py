@@ -14,6 +14,7 @@ from kctl.client.records import Record, RecordBatchBuilder, partition_of_key
 from kctl.client.records.reader import BatchReader
 from kctl.client.records.transactions import AbortedTransaction
 from kctl.sandbox import ClusterSettings, Fault, Sandbox
+from kctl.sandbox.groups.offsets_topic import OFFSETS_TOPIC
 from kctl.sandbox.settings import with_properties
 from kctl.sandbox.triggers import Trigger
 from kctl.testing.records import Content, Headers, content, header_list
@@ -97,7 +98,7 @@ class KafkaSandbox:
 
     def topics(self) -> dict[str, int]:
         """Return a dict from topic to partition count, without internal topics."""
-        return {name: count for name, count in self.sandbox.topics().items() if not name.startswith("__")}
+        return {name: count for name, count in self.sandbox.topics().items() if name != OFFSETS_TOPIC}
 
     def produce(
         self,

@@ -70,6 +70,68 @@ def test_topic_name_that_is_not_utf8_is_a_mistake_in_the_command_line(command: t
     assert "is not valid UTF-8" in ended.stderr
 
 
+X = os.fsdecode(b"\xff")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("acls", "create", "--allow", f"User:{X}", "--operation", "read", "--topic", "t"), "'--allow'"),
+        (("topics", "alter", "t", "--set", f"{X}=1"), "'--config'"),
+        (("topics", "alter", "t", "--config", f"retention.ms={X}"), "'--config'"),
+        (("consume", "t", "-e", "-g", X), "'--group' / '-g'"),
+        (("topics", "list", "-X", f"client.id={X}"), "'-X'"),
+        (("-X", f"client.id={X}", "topics", "list"), "'-X'"),
+        (("groups", "list", "--state", X), "'--state'"),
+        (("consume", "t", "--jq", X), "'--jq'"),
+        (("transactions", "list", "--pattern", X), "'--pattern'"),
+        (("topics", "list", "-C", X), "'--profile' / '-C'"),
+    ],
+)
+def test_value_that_is_not_utf8_is_a_mistake_in_the_command_line(command: tuple[str, ...], name: str) -> None:
+    ended = kctl(*command, "-b", "127.0.0.1:1")
+    assert ended.code == ExitCode.USAGE
+    assert f"Invalid value for {name}: " in ended.stderr
+    assert "is not valid UTF-8" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("apply", X), "cannot read"),
+        (("profile", "import", "p", X), "cannot read"),
+        (("topics", "list", "-b", "127.0.0.1:1", "--command-config", X), "No such file or directory"),
+        (
+            (
+                "topics",
+                "list",
+                "-b",
+                "127.0.0.1:1",
+                "-X",
+                f"ssl.truststore.location={X}",
+                "-X",
+                "security.protocol=SSL",
+            ),
+            X,
+        ),
+        (("produce", "t", X, "-b", "127.0.0.1:1", "--delivery-timeout", "1s"), X),
+    ],
+)
+def test_path_of_a_file_may_have_any_bytes(command: tuple[str, ...], said: str) -> None:
+    ended = kctl(*command)
+    assert ended.code == ExitCode.USAGE, ended
+    assert "is not valid UTF-8" not in ended.stderr
+    assert "bug" not in ended.stderr
+
+
+def test_record_may_have_any_bytes() -> None:
+    with Sandbox(nodes=1, topics={"t": 1}).serve() as served:
+        at = ("-b", served.bootstrap)
+        assert kctl("produce", "t", *at, "-k", X, "-H", f"h={X}", stdin=b"x\n").code == ExitCode.OK
+        ended = kctl("consume", "t", "-e", *at, "-o", "beginning", "-f", f"{X}%k\\n")
+    assert (ended.code, ended.stdout) == (ExitCode.OK, b"\xff\xff\n"), ended.stderr
+
+
 def test_group_that_the_coordinator_does_not_know_yet_has_nothing_committed() -> None:
     replies = Replies()
     replies.refuse("OffsetFetch", ErrorCode.GROUP_ID_NOT_FOUND, ALWAYS)

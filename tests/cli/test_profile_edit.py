@@ -79,6 +79,22 @@ def test_invalid_edit_is_kept_as_a_draft(user: User, script: str, said: str) -> 
     assert draft.read_text() != OLD
 
 
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ('rm "$1"', "the editor deleted it"),
+        ('rm "$1"; mkdir "$1"', "Is a directory"),
+        ('rm "$1"; mkfifo "$1"', "the file is a pipe without a writer"),
+    ],
+)
+def test_draft_that_the_editor_removed_or_replaced_is_an_error(user: User, script: str, reason: str) -> None:
+    ended = user.edit(script)
+    assert ended.code == 2
+    assert ended.stderr.startswith(f"kctl profile: cannot read {user.file.parent}/draft-")
+    assert ended.stderr.endswith(f": {reason}\n")
+    assert user.file.read_text() == OLD
+
+
 def test_a_broken_file_can_be_mended(user: User) -> None:
     user.file.write_text("[profiles.p\n")
     ended = user.edit('sed -i "s/p$/p]/" "$1"', "p")

@@ -35,7 +35,7 @@ def edit_file(environment: Environment, name: str | None, *, project: bool) -> i
     draft = _write_draft(store.path, TEMPLATE if before is None else before)
     while True:
         _run_editor(environment, draft)
-        after = draft.read_bytes()
+        after = _read_draft(draft)
         if after == (TEMPLATE if before is None else before):
             draft.unlink()
             environment.say("kctl profile: nothing was changed")
@@ -100,6 +100,14 @@ def _run_editor(environment: Environment, draft: Path) -> None:
             f"cannot save the changes: the editor exited with code {ended.returncode}",
             f"continue with your draft in {draft}",
         )
+
+
+def _read_draft(draft: Path) -> bytes:
+    """Return the content of the draft. Raises: ConfigError: the editor deleted it, or replaced it with another file."""
+    found = read_bytes(draft)
+    if found is None:
+        raise ConfigError(f"cannot read {draft}: the editor deleted it")
+    return found[0]
 
 
 def _check(after: bytes, before: bytes | None, store: Store, environment: Environment) -> None:

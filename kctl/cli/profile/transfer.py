@@ -15,7 +15,7 @@ from kctl.cli.profiles.choice import Chosen, find_profile, read_files
 from kctl.cli.profiles.foreign.java import read_java, write_java
 from kctl.cli.profiles.foreign.librdkafka import ITS_OWN, read_librdkafka
 from kctl.cli.profiles.foreign.rpk import read_rpk
-from kctl.cli.profiles.foreign.transfer import LARGEST_FILE_BYTES, Read, count_secrets
+from kctl.cli.profiles.foreign.transfer import LARGEST_FILE_BYTES, Read, checked, count_secrets
 from kctl.cli.profiles.references import Sources, ask_on_terminal, fetch
 from kctl.cli.profiles.store import open_store
 from kctl.cli.settings import has_password, is_secret
@@ -44,7 +44,7 @@ def import_profile(
         raise CommandError(e.code, str(e), hint) from None
     where = "stdin" if file == "-" else file
     form = form or ("rpk" if rpk_profile is not None else _guess(raw, where))
-    read = _readers(raw, where, rpk_profile)[form]()
+    read = checked(_readers(raw, where, rpk_profile)[form]())
     if not read.properties:
         hint = "set the format of the file with --from"
         raise CommandError(ExitCode.USAGE, f"cannot import {where} as {form}: no known properties found", hint)

@@ -3,7 +3,6 @@
 A temporary file (0600) in the directory is synced and renamed. A lock on the directory excludes other writers.
 """
 
-import errno
 import os
 import select
 import tempfile
@@ -14,13 +13,11 @@ from pathlib import Path
 from kctl.cli.failures import file_error
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import ConfigError
-from kctl.posix import lock, open_folder
+from kctl.posix import NO_LOCKS, lock, open_folder
 
 FOLDER_MODE = 0o700
 LOCK_LIMIT_MS = 5_000
 _LOOK_AGAIN_S = 0.02
-_NO_LOCKS = (errno.EBADF, errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-"""Errors of file systems without directory locks, on which concurrent writers are not detected."""
 
 
 def replace_file(path: Path, make: Callable[[bytes | None], bytes], clock: Clock | None = None) -> bytes:
@@ -106,6 +103,6 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     except OSError as e:
-        if e.errno not in _NO_LOCKS:
+        if e.errno not in NO_LOCKS:
             raise
     return True

@@ -349,7 +349,8 @@ def write_manifest(folder: Path, manifest: Manifest, drafts: Path) -> ManifestFi
     """
     target = folder / MANIFESTS / manifest_name(manifest.first, manifest.number)
     draft = drafts / target.name
-    with draft.open("w") as file:
+    draft.unlink(missing_ok=True)
+    with draft.open("x") as file:  # "w" would follow a planted link
         file.write(manifest_text(manifest))
         file.flush()
         os.fsync(file.fileno())

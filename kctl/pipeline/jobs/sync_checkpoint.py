@@ -111,7 +111,8 @@ class SyncCheckpoint:
         draft = self.path / f".{FACTS}.{os.getpid()}"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with draft.open("w") as file:
+            draft.unlink(missing_ok=True)
+            with draft.open("x") as file:  # "w" would follow a planted link
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -11,7 +11,7 @@ from kctl.sandbox.groups.coordinator import TROUBLES
 from kctl.sandbox.groups.outbox import Refused
 from kctl.sandbox.groups.timers import GroupTimers
 from kctl.sandbox.transactions.group_offsets import GroupOffsets
-from kctl.sandbox.transactions.markers import Markers
+from kctl.sandbox.transactions.markers import Markers, write_all
 from kctl.sandbox.transactions.transaction import (
     EPOCH_PER_TRANSACTION,
     PREPARED,
@@ -209,6 +209,21 @@ class Transactions:
         count = max(1, len(transaction.partitions))
         for number in range(1, count + 1):
             timers.start(f"marker {number}", delay_ms * number // count, markers.write_next)
+
+    def end_prepared(self) -> None:
+        """Write the missing markers of all prepared transactions immediately, even if faults hold or delay them."""
+        for transaction in self._by_id.values():
+            if transaction.state in PREPARED:
+                self._unload(transaction.transactional_id)
+                write_all(
+                    self._cluster,
+                    self.offsets,
+                    transaction.identity,
+                    transaction.partitions,
+                    commit=transaction.state is State.PREPARE_COMMIT,
+                    coordinator_epoch=self._epochs.get(transaction.transactional_id, 0),
+                )
+                transaction.complete()
 
     def _completed(self, transaction: Transaction) -> None:
         del self._markers[transaction.transactional_id]

@@ -3,7 +3,8 @@
 A marker is complete when all in-sync replicas have it. If it is lost before with its leader, it is written again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.sandbox.batches import BatchRefused
@@ -120,3 +121,30 @@ class Markers:
         for stop in self._stops:
             stop()
         self._stops.clear()
+
+
+def write_all(
+    cluster: "Cluster",
+    offsets: GroupOffsets,
+    producer: ProducerIdentity,
+    partitions: Iterable[TopicPartition],
+    *,
+    commit: bool,
+    coordinator_epoch: int,
+) -> None:
+    """End a transaction in all partitions where it is open, without regard to leaders and faults."""
+    for at in partitions:
+        if at.topic == OFFSETS_TOPIC:
+            offsets.end(at, producer, commit=commit, coordinator_epoch=coordinator_epoch)
+            continue
+        partition = cluster.partition(*at)
+        if partition is None or not partition.log.producers.has_any_open(producer.producer_id):
+            continue
+        with suppress(BatchRefused):  # a newer epoch is writing
+            partition.log.append_marker(
+                *producer,
+                partition.leader_epoch,
+                cluster.scheduler.wall_ms(),
+                commit=commit,
+                by_epoch=coordinator_epoch,
+            )

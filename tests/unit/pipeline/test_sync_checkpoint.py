@@ -32,6 +32,18 @@ def test_facts_that_are_kept_come_back(tmp_path: Path) -> None:
     assert [path.name for path in checkpoint.path.iterdir()] == [FACTS]
 
 
+def test_draft_does_not_follow_a_link(tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "c"
+    victim.write_text("precious")
+    checkpoint = SyncCheckpoint(folder)
+    assert checkpoint.read(["t"], "/data") is None
+    folder.mkdir()
+    (folder / f".{FACTS}.{os.getpid()}").symlink_to(victim)
+    checkpoint.create(KEPT)
+    assert victim.read_text() == "precious"
+    assert [path.name for path in folder.iterdir()] == [FACTS]
+
+
 @pytest.mark.parametrize(
     ("topics", "target", "words"),
     [

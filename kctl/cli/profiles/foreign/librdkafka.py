@@ -3,11 +3,10 @@
 Source: CONFIGURATION.md of librdkafka and the file reader of kcat 1.7. Differs: blanks around equals signs are ignored.
 """
 
-import os
 from collections.abc import Mapping
 
 from kctl.cli.login import make_jaas
-from kctl.cli.profiles.foreign.transfer import CHAIN, KEY, LARGEST_FILE_BYTES, Read, taken
+from kctl.cli.profiles.foreign.transfer import CHAIN, KEY, LARGEST_FILE_BYTES, Read, file_reference, taken
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.config import LIBRDKAFKA_NAMES
 from kctl.client.errors import ConfigError
@@ -69,7 +68,7 @@ def _store(files: Mapping[str, str]) -> dict[str, str]:
     missing = next((theirs for _, theirs in pairs if theirs not in files), None)
     if missing is not None:
         raise ConfigError(f"{missing} is missing: set both key and certificate", key=missing)
-    named = {ours: f"${{file:{os.path.abspath(files[theirs])}}}" for ours, theirs in pairs}
+    named = {ours: file_reference(theirs, files[theirs]) for ours, theirs in pairs}
     return {"ssl.keystore.type": "PEM", **named}
 
 

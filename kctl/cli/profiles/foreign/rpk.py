@@ -3,12 +3,11 @@
 Source: Redpanda documentation of rpk profiles.
 """
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from kctl.cli.login import make_jaas
-from kctl.cli.profiles.foreign.transfer import CHAIN, KEY, LARGEST_FILE_BYTES, Read, taken
+from kctl.cli.profiles.foreign.transfer import CHAIN, KEY, LARGEST_FILE_BYTES, Read, file_reference, taken
 from kctl.cli.profiles.references import JAAS, escape
 from kctl.client.errors import ConfigError
 from kctl.client.wording import listed
@@ -122,7 +121,10 @@ def _tls(tls: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, str]:
         raise ConfigError(f"{name}: tls.{'cert_file' if key else 'key_file'} is missing: set both key and certificate")
     if key:
         properties["ssl.keystore.type"] = "PEM"
-        properties |= {ours: f"${{file:{os.path.abspath(str(path))}}}" for ours, path in ((CHAIN, chain), (KEY, key))}
+        properties |= {
+            CHAIN: file_reference("tls.cert_file", str(chain)),
+            KEY: file_reference("tls.key_file", str(key)),
+        }
     if str(tls.get("insecure_skip_verify")).lower() == "true":
         notes.append("tls.insecure_skip_verify: omitted: kctl always checks certificates against ca_file")
     return properties

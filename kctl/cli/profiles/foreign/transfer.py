@@ -1,5 +1,6 @@
 """Shared parts of the file formats: accepted properties, notes and secrets."""
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -44,6 +45,34 @@ def taken(found: Mapping[str, str], notes: list[str]) -> dict[str, str]:
         else:
             notes.append(f"unknown property {name[:80]!r} omitted")
     return properties
+
+
+def file_reference(name: str, path: str) -> str:
+    """Return a reference to a file, as written in a profile.
+
+    Args: name: property of the file format, for errors.
+    Raises: ConfigError: the path could end the reference or begin another one.
+    """
+    absolute = os.path.abspath(path)
+    if set(absolute) & set("${}"):
+        raise ConfigError(f"invalid {name} {absolute[:200]!r}: use a path without $, {{, and }}", key=name)
+    return str(Reference("file", absolute))
+
+
+def checked(read: Read) -> Read:
+    """Return the result of reading a file, whose values may only be literal text or a reference to one file.
+
+    Raises: ConfigError: a value has other references, which could run commands.
+    """
+    for name, value in read.properties.items():
+        try:
+            pieces = list(split_references(value))
+        except ValueError as e:
+            raise ConfigError(f"{name}: {e}", key=name) from None
+        found = [piece for piece in pieces if isinstance(piece, Reference)]
+        if found and (len(pieces) > 1 or found[0].kind != "file"):
+            raise ConfigError(f"{name}: references are not imported", key=name)
+    return read
 
 
 def count_secrets(properties: Mapping[str, str]) -> int:

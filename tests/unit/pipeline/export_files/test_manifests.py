@@ -26,6 +26,7 @@ from kctl.pipeline.export_files.manifests import (
     list_manifests,
     parse_manifest,
     read_manifests,
+    write_manifest,
 )
 from kctl.pipeline.job_errors import ExportDataError, FolderError
 from kctl.pipeline.resume_point import ResumePoint
@@ -288,6 +289,18 @@ def _with_range(**changed: object) -> bytes:
 def test_a_manifest_that_kctl_did_not_write_is_an_error_that_names_it(content: bytes, words: str) -> None:
     with pytest.raises(ExportDataError, match=f"00000001.json is not an export manifest: .*{words}"):
         parse_manifest(content, ManifestFile(Path("00000001.json"), 1, 1, len(content)))
+
+
+def test_draft_of_a_manifest_does_not_follow_a_link(tmp_path: Path) -> None:
+    victim, drafts = tmp_path / "victim", tmp_path / "run"
+    victim.write_text("precious")
+    drafts.mkdir()
+    (tmp_path / MANIFESTS).mkdir()
+    (drafts / "00000001.json").symlink_to(victim)
+    written = write_manifest(tmp_path, Manifest(1, {}, (), 1), drafts)
+    assert victim.read_text() == "precious"
+    assert written.path == tmp_path / MANIFESTS / "00000001.json"
+    assert not written.path.is_symlink()
 
 
 def test_counts_are_of_all_manifests_and_rounds_and_time_of_the_newest() -> None:

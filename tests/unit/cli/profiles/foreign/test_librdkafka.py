@@ -57,6 +57,11 @@ def test_a_file_of_kcat() -> None:
             "sasl.mechanism 'GSSAPI' does not use a user",
         ),
         (b"ssl.key.location=/k\n", "ssl.certificate.location is missing"),
+        (
+            b"ssl.certificate.location=/c}${cmd:touch /x}${file:/c\nssl.key.location=/k\n",
+            "invalid ssl.certificate.location '/c}${cmd:touch /x}${file:/c': use a path without $, {, and }",
+        ),
+        (b"ssl.certificate.location=/c\nssl.key.location=/k{\n", "invalid ssl.key.location '/k{'"),
         (b"linger.ms=0.5\n", "invalid linger.ms '0.5': use an integer"),
     ],
 )

@@ -88,6 +88,11 @@ def test_words_that_yaml_would_make_something_else_of() -> None:
         (b"kafka_api: {brokers: ['a b:1']}", "invalid bootstrap.servers"),
         (b"profiles: [{name: a}, {name: b}]\n", "f: no profile 'None' found: use a, b"),
         (b"kafka_api: {brokers: [a:1], tls: {key_file: k}}", "f: tls.cert_file is missing"),
+        (
+            b"kafka_api: {brokers: [a:1], tls: {key_file: /k, cert_file: '/c}${cmd:touch /x}${file:/c'}}",
+            "invalid tls.cert_file '/c}${cmd:touch /x}${file:/c': use a path without $, {, and }",
+        ),
+        (b"kafka_api: {brokers: [a:1], tls: {key_file: '/k$', cert_file: /c}}", "invalid tls.key_file '/k$'"),
         (b"!!python/object/apply:os.system ['true']", "f"),
     ],
 )
