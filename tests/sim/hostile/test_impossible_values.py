@@ -118,3 +118,18 @@ def test_trimmed_partition_without_a_first_offset_is_an_error(monkeypatch: pytes
         assert ended.code == ExitCode.WRONG_PROTOCOL, ended
 
     run(app)
+
+
+@pytest.mark.parametrize("interval_ms", [0, -5])
+def test_heartbeats_without_an_interval_are_rare(interval_ms: int) -> None:
+    def edit(response: Any) -> None:
+        response.heartbeat_interval_ms = interval_ms
+
+    def app(cluster: SimCluster) -> None:
+        with edited("ConsumerGroupHeartbeat", edit) as seen, cluster.kip_848_member("g") as member:
+            until_ms = cluster.hub.now_ms + 4000
+            while cluster.hub.now_ms < until_ms:
+                member.poll(0.5)
+            assert 10 < len(seen) < 60
+
+    run(app)

@@ -33,7 +33,7 @@ UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH,
 """Codes of a group that has given this member's partitions to other members."""
 SESSION_INTERVALS = 9
 """Number of heartbeat intervals in a session with the brokers' defaults (45s, 5s). Members do not learn the session."""
-LEAST_INTERVAL_MS = 10
+LEAST_INTERVAL_MS = 100
 """Lower limit of the heartbeat interval, which the broker chooses."""
 
 
