@@ -325,7 +325,8 @@ class Reading:
             code, hint = ExitCode.API_TIMEOUT, ""
             if words.cause is not None:
                 code, _, hint, *_ = explain(words.cause)
-            raise CommandError(code, f"{said}: {words.text}", hint) from words.cause
+            why = "" if words.cause is None or str(words.cause) in words.text else f"; last error: {words.cause}"
+            raise CommandError(code, f"{said}: {words.text}{why}", hint) from words.cause
         self._is_rested = True
         self._report.say(f"kctl consume: {said}{f': {words.text}' if words.text else ''}")
 

@@ -42,7 +42,7 @@ from kctl.client.admin.elections import ElectionType, EligibleLeaders
 from kctl.client.admin.group_values import GroupDescription, GroupList, GroupListing, MemberDescription, MemberToRemove
 from kctl.client.admin.hanging import OpenTransaction, OpenTransactions, Verdict
 from kctl.client.admin.log_dirs import LogDir
-from kctl.client.admin.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, EpochEnd
+from kctl.client.admin.offsets import MAX_TIMESTAMP, EpochEnd
 from kctl.client.admin.operator_calls import OperatorCalls, Timeout
 from kctl.client.admin.producers import ActiveProducer
 from kctl.client.admin.reassignments import Reassignment
@@ -64,7 +64,7 @@ from kctl.client.network.system import has_threads, system_runtime
 from kctl.client.protocol.api import api_key_of, api_name
 from kctl.client.quotas import DEFAULT_TEXT, EffectiveQuota, QuotaEntity, effective_quotas
 from kctl.client.requests.group_offsets import OffsetAndMetadata, checked_offsets
-from kctl.client.requests.list_offsets import ISOLATION_LEVELS, OffsetAndTimestamp
+from kctl.client.requests.list_offsets import EARLIEST, ISOLATION_LEVELS, LATEST, OffsetAndTimestamp
 from kctl.client.requests.retry import retry_backoff
 from kctl.client.runtime import Runtime
 from kctl.client.wording import listed
@@ -387,7 +387,7 @@ class Admin(OperatorCalls, ClusterCalls, NotCopied):
         """Return one offset of each partition.
 
         Args:
-            specs: for each partition `offsets.LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or the time of the first record to
+            specs: for each partition `LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, or the time of the first record to
                 find: milliseconds since the epoch, or a datetime with a time zone.
             isolation_level: `read_committed` lets LATEST be the last stable offset.
             partial_timeout: seconds from now after which a call with at least one response does not wait for other

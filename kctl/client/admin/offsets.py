@@ -5,9 +5,10 @@ from kctl.client.admin.at_leaders import ask_leaders
 from kctl.client.admin.call import Call, Items, Results
 from kctl.client.broker_errors import broker_error, code_error
 from kctl.client.cluster import PartitionInfo, TopicPartition
-from kctl.client.errors import KafkaError, UnsupportedVersionError
+from kctl.client.errors import KafkaError, RemoteProtocolError, UnsupportedVersionError
 from kctl.client.protocol.api.partition_offsets import (
     DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopic,
@@ -21,10 +22,6 @@ from kctl.client.protocol.api.partition_offsets import (
 from kctl.client.protocol.schema import Request
 from kctl.client.requests.list_offsets import OffsetAndTimestamp, list_offsets, offsets_in
 
-LATEST = -1
-"""Offset of the next record."""
-EARLIEST = -2
-"""First available offset."""
 MAX_TIMESTAMP = -3
 """Offset of the record with the largest timestamp."""
 FIRST_VERSION_WITH_MAX_TIMESTAMP = 7
@@ -40,7 +37,7 @@ def find_offsets(
         return list_offsets([(info, specs[key]) for key, info in infos.items()], isolation_level, timeout_ms)
 
     def read(response: ListOffsetsResponse, node_id: int) -> Items[TopicPartition, OffsetAndTimestamp]:
-        return offsets_in(response, node_id)
+        return offsets_in(response, node_id, specs)
 
     return ask_leaders(call, specs, build, read)
 
@@ -99,6 +96,15 @@ def delete_records(call: Call, before: Mapping[TopicPartition, int]) -> Results[
             for part in topic.partitions:
                 key = TopicPartition(topic.name, part.partition_index)
                 what = f"delete records of {key} on broker {node_id}"
-                yield key, broker_error(part.error_code, what) if part.error_code else part.low_watermark
+                yield key, _low_watermark(part, what)
 
     return ask_leaders(call, before, build, read)
+
+
+def _low_watermark(part: DeleteRecordsPartitionResult, what: str) -> int | KafkaError:
+    if part.error_code:
+        return broker_error(part.error_code, what)
+    if part.low_watermark < 0:
+        text = f"cannot {what}: {part.low_watermark} is not an offset"
+        return RemoteProtocolError(text, api="DeleteRecords", field="low_watermark")
+    return part.low_watermark

@@ -285,6 +285,8 @@ class ApplicationSide:
             state = current(tp, epoch)
             if state is None:
                 continue
+            if kind in NOTHING_BEYOND:
+                state.setback = None
             if text:
                 reason = WaitReason(kind, text, node_id, cause, at_ms or reported_at_ms)
                 state.waiting = reason.after(state.waiting)

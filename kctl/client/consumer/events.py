@@ -20,11 +20,11 @@ from kctl.client.consumer.waiting import WaitKind, WaitReason
 from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.events import ResetCause
 from kctl.client.loop.mailbox import Call
-from kctl.client.requests.list_offsets import OffsetAndTimestamp
+from kctl.client.requests.list_offsets import EARLIEST, LATEST, OffsetAndTimestamp
 from kctl.client.runtime import Waiter
 
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
+EARLIEST_TIMESTAMP = EARLIEST
+LATEST_TIMESTAMP = LATEST
 """Timestamps that ListOffsets treats as the first and the next offset of a partition."""
 
 

@@ -162,11 +162,13 @@ class FetchedData:
         state = self._subscription.current(tp, event.epoch)
         if state is None or state.position is None:
             return
+        error = _truncation(tp, state.position, event)
+        state.setback = error
         is_known = event.end_offset >= 0
         if is_known and state.position <= event.end_offset:
             self._subscription.refetch(tp)
         elif not self._subscription.has_reset_policy:
-            failure = PartitionFailed(tp, state.epoch, state.position, _truncation(tp, state.position, event))
+            failure = PartitionFailed(tp, state.epoch, state.position, error)
             self._queues[tp] = deque([failure])
         elif is_known:
             self._subscription.rewind(tp, event.end_offset, event.leader_epoch)
@@ -302,6 +304,8 @@ class FetchedData:
             return
         if run.start == run.end and not state.is_uncommitted:
             state.uncommitted_from = run.next_offset
+        if run.next_offset != state.position:
+            state.setback = None
         state.position, state.leader_epoch, state.damage = run.next_offset, run.leader_epoch, None
         delivery.decoded = run.rest
         if run.is_last:
@@ -349,6 +353,8 @@ class FetchedData:
         """Apply the reset policy to an offset out of range; raise other errors, which the next poll retries."""
         state = self._subscription.state(tp)
         is_out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
+        if is_out_of_range:
+            state.setback = error
         if is_out_of_range and self._subscription.has_reset_policy:
             self._subscription.lose(tp, ResetCause.OUT_OF_RANGE)
             self.drop(tp)

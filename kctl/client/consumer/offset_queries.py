@@ -209,7 +209,10 @@ class OffsetQueries:
             query.node_id = None
         if isinstance(answer.response, ListOffsetsResponse):
             broker = self._leaders.name_of(answer.node_id)
-            items = each_once(offsets_in(answer.response, answer.node_id), open_queries, "ListOffsets", broker)
+            timestamps = {tp: query.timestamp_ms for tp, query in open_queries.items()}
+            items = each_once(
+                offsets_in(answer.response, answer.node_id, timestamps), open_queries, "ListOffsets", broker
+            )
         else:
             error = answer.error or RemoteProtocolError("no response to the ListOffsets request", api="ListOffsets")
             items = dict.fromkeys(open_queries, error)

@@ -12,7 +12,7 @@ from kctl.client.consumer.chunk import MAX_OFFSET
 from kctl.client.consumer.events import Forget, Pause, PositionMoved, ResolvePosition, StartFetch, ToNetwork
 from kctl.client.consumer.group.events import NO_IDS, IdsByName
 from kctl.client.consumer.waiting import WaitKind, WaitReason
-from kctl.client.errors import IllegalStateError
+from kctl.client.errors import IllegalStateError, KafkaError
 from kctl.client.events import ResetCause
 from kctl.client.requests.group_offsets import OffsetAndMetadata
 
@@ -37,8 +37,8 @@ _UNDER_WAY = (Stage.RESOLVING, Stage.FETCHING)
 class PartitionState:
     __slots__ = (
         "damage", "end_offset", "epoch", "fetch_end", "is_after_error", "leader_epoch", "lost_by", "lost_offset",
-        "may_be_committed", "paused", "position", "replaced_position", "reset_timestamp_ms", "stage", "stored",
-        "topic_id", "uncommitted_from", "waiting"
+        "may_be_committed", "paused", "position", "replaced_position", "reset_timestamp_ms", "setback", "stage",
+        "stored", "topic_id", "uncommitted_from", "waiting"
     )  # fmt: skip
 
     def __init__(self, epoch: int, topic_id: bytes) -> None:
@@ -57,6 +57,8 @@ class PartitionState:
         self.lost_offset: int | None = None
         """Invalid position that is being replaced."""
         self.lost_by = ResetCause.OUT_OF_RANGE
+        self.setback: KafkaError | None = None
+        """Last error that changed the position, until a fetch from the new position succeeds."""
         self.damage: tuple[int, int] | None = None
         """Base offset of the damaged batch whose error was raised, and of the next batch."""
         self.is_after_error = False
@@ -96,6 +98,8 @@ class PartitionState:
             return PAUSED
         if is_fetched:
             return DELIVERABLE
+        if self.setback is not None and (self.waiting is None or self.waiting.cause is None):
+            return WaitReason(WaitKind.REFUSED, str(self.setback), cause=self.setback)
         if self.stage in (Stage.UNPOSITIONED, Stage.POSITIONED):
             return NOT_STARTED
         return self.waiting or (UNPLACED if self.stage is Stage.RESOLVING else AWAITING_ANSWER)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kctl.client.broker_errors import ErrorCode, error_name
+from kctl.client.config.security import SASL_MECHANISMS
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
 from kctl.client.network.states import ConnectionState
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from kctl.client.security.sasl import SaslMechanism
 
 
-_MOST_MECHANISMS = 5
-_ONLY_PLAIN = "check sasl.enabled.mechanisms of the listener. PLAIN sends the password to the server"
-"""Hint if the broker offers only PLAIN.
+_CHECK_MECHANISMS = "check sasl.enabled.mechanisms of the listener"
+_ONLY_PLAIN = ". PLAIN sends the password to the server"
+"""Rest of the hint if the broker offers only PLAIN.
 
 An attacker between client and broker can reject all other mechanisms to get a password.
 """
@@ -112,8 +113,11 @@ class Handshake:
     def _refusal(self, code: int, mechanism: str) -> AuthenticationError:
         if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
             offer = ", ".join(self.mechanisms_offered) or "none"
-            safe = [each for each in self.mechanisms_offered if each != "PLAIN"]
-            hint = f"set sasl.mechanism to {' or '.join(safe[:_MOST_MECHANISMS])}" if safe else _ONLY_PLAIN
+            names = {each.upper() for each in self.mechanisms_offered}
+            safe = [each for each in SASL_MECHANISMS if each in names and each != "PLAIN"]  # no text of the peer
+            hint = f"set sasl.mechanism to {' or '.join(safe)}" if safe else _CHECK_MECHANISMS
+            if not safe and "PLAIN" in names:
+                hint += _ONLY_PLAIN
             return AuthenticationError(f"the broker does not support {mechanism} (supported: {offer})", hint=hint)
         if code != ErrorCode.ILLEGAL_SASL_STATE:
             return AuthenticationError(f"SaslHandshake failed with {error_name(code)}")

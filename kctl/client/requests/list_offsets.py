@@ -1,6 +1,6 @@
 """ListOffsets: request to one leader, and the offset or error of each partition in the response."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kctl.client.broker_errors import broker_error
@@ -15,6 +15,8 @@ from kctl.client.protocol.api.partition_offsets import (
 
 NOT_FOUND = -1
 """Offset in a response without a record at or after the timestamp."""
+LATEST, EARLIEST = -1, -2
+"""Timestamps that ask for the next and the first offset, which all partitions have."""
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 _CLIENT = -1
 """Replica id of clients."""
@@ -49,15 +51,16 @@ def list_offsets(
 
 
 def offsets_in(
-    response: ListOffsetsResponse, node_id: int
+    response: ListOffsetsResponse, node_id: int, timestamps: Mapping[TopicPartition, int]
 ) -> Iterator[tuple[TopicPartition, OffsetAndTimestamp | KafkaError]]:
+    """Yield the offset or error of each partition. Args: timestamps: the timestamps of the request."""
     for topic in response.topics:
         for part in topic.partitions:
             key = TopicPartition(topic.name, part.partition_index)
             place = f"{key} on broker {node_id}"
             if part.error_code:
                 yield key, broker_error(part.error_code, f"look up offsets of {place}")
-            elif part.offset < NOT_FOUND:
+            elif part.offset < (0 if timestamps.get(key) in (LATEST, EARLIEST) else NOT_FOUND):
                 text = f"cannot look up offsets of {place}: {part.offset} is not an offset"
                 yield key, RemoteProtocolError(text, api="ListOffsets", field="offset")
             else:

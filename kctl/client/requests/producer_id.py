@@ -6,7 +6,7 @@ Source: KIP-98, KIP-360. Any broker assigns ids; with a transactional.id only it
 from typing import NamedTuple
 
 from kctl.client.broker_errors import broker_error
-from kctl.client.errors import KafkaError
+from kctl.client.errors import KafkaError, RemoteProtocolError
 from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 NO_TIMEOUT_MS = 2**31 - 1
@@ -16,6 +16,11 @@ NO_TIMEOUT_MS = 2**31 - 1
 class ProducerId(NamedTuple):
     producer_id: int
     epoch: int
+
+    @property
+    def is_assigned(self) -> bool:
+        """Return whether a broker can assign this id. Negative numbers mean that there is no id."""
+        return self.producer_id >= 0 and self.epoch >= 0
 
 
 NO_PRODUCER_ID = ProducerId(-1, -1)
@@ -36,4 +41,8 @@ def init_producer_id(
 def producer_id_in(response: InitProducerIdResponse) -> ProducerId | KafkaError:
     if response.error_code:
         return broker_error(response.error_code, "obtain a producer id")
-    return ProducerId(response.producer_id, response.producer_epoch)
+    assigned = ProducerId(response.producer_id, response.producer_epoch)
+    if assigned.is_assigned:
+        return assigned
+    text = f"cannot obtain a producer id: the InitProducerId response contains id {assigned.producer_id}"
+    return RemoteProtocolError(f"{text}, epoch {assigned.epoch}", api="InitProducerId")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kctl.client.admin import Admin, NewTopic, offsets
+from kctl.client.admin import LATEST, Admin, NewTopic
 from kctl.client.cluster import TopicPartition
 from tests.sim.interrupts import Interrupted, some_boundaries
 from tests.sim.kit import SimCluster
@@ -13,7 +13,7 @@ from tests.sim.virtual import Hub
 CALLS: dict[str, Callable[[Admin], object]] = {
     "topics": lambda admin: admin.describe_topics(["t", "u"]),
     "creation": lambda admin: admin.create_topics([NewTopic("new", 1)]),
-    "leaders": lambda admin: admin.list_offsets({TopicPartition("t", p): offsets.LATEST for p in range(4)}),
+    "leaders": lambda admin: admin.list_offsets({TopicPartition("t", p): LATEST for p in range(4)}),
     "brokers": lambda admin: admin.list_groups(),
     "coordinator": lambda admin: admin.list_group_offsets("g"),
 }

@@ -359,10 +359,13 @@ def test_requests_held_back_are_not_forgotten_where_the_first_of_them_cannot_be_
     ("offered", "hint"),
     [
         (("PLAIN",), "PLAIN sends the password to the server"),
+        (("plain",), "PLAIN sends the password to the server"),
         (("PLAIN", "SCRAM-SHA-512", "GSSAPI"), "set sasl.mechanism to SCRAM-SHA-512 or GSSAPI"),
+        (("SCRAM-SHA-256. Then run: x", "PLAIN "), "check sasl.enabled.mechanisms of the listener"),
+        (("scram-sha-256", "SCRAM-SHA-512. Then run: x"), "set sasl.mechanism to SCRAM-SHA-256"),
     ],
 )
-def test_refused_mechanism_does_not_lead_to_plain(offered: tuple[str, ...], hint: str) -> None:
+def test_refused_mechanism_leads_to_supported_names_without_plain(offered: tuple[str, ...], hint: str) -> None:
     """Who stands between client and broker can refuse all mechanisms that do not show the password."""
     handshake = Handshake(None)
     handshake.mechanisms_offered = offered

@@ -1,7 +1,9 @@
 """InitProducerId: the request with and without transactions, and what is read from its response."""
 
+import pytest
+
 from kctl.client.broker_errors import ErrorCode
-from kctl.client.errors import BrokerError
+from kctl.client.errors import BrokerError, RemoteProtocolError
 from kctl.client.protocol.api.init_producer_id import InitProducerIdResponse
 from kctl.client.requests.producer_id import NO_TIMEOUT_MS, ProducerId, init_producer_id, producer_id_in
 
@@ -24,3 +26,10 @@ def test_response_is_the_assigned_id_or_its_error() -> None:
     assert isinstance(refused, BrokerError)
     assert refused.code == ErrorCode.PRODUCER_FENCED
     assert str(refused).startswith("cannot obtain a producer id: ")
+
+
+@pytest.mark.parametrize(("producer_id", "epoch"), [(-1, -1), (-1, 0), (-5, 0), (7, -1)])
+def test_response_without_an_error_and_without_an_id_is_malformed(producer_id: int, epoch: int) -> None:
+    found = producer_id_in(InitProducerIdResponse(producer_id=producer_id, producer_epoch=epoch))
+    assert isinstance(found, RemoteProtocolError)
+    assert str(found).endswith(f"contains id {producer_id}, epoch {epoch}")

@@ -200,7 +200,7 @@ class ClassicMembership(Membership):
         self._join(error.name)
 
     def _lose(self, loss: Loss) -> None:
-        self.loss = loss
+        self.loss, self._backoff.last_error = loss, loss.error
         if getattr(loss.error, "code", None) in FORGOTTEN:
             self._place.member_id = ""
         self._place.generation = -1

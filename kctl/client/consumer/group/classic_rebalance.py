@@ -230,7 +230,7 @@ class Rebalance:
     def _on_no_response(self, answer: Answer) -> None:
         assert answer.error is not None
         if MEMBERSHIP.is_retried(answer.error):
-            self._join_later(answer.received_at_ms)
+            self._join_later(answer.received_at_ms, answer.error)
         else:
             self._on_failed(answer.error)
 
@@ -238,14 +238,14 @@ class Rebalance:
         code = getattr(error, "code", None)
         if code in JOIN_AGAIN:
             self._place.move(MemberEvent.JOIN)
-            self._backoff.asked_again(now_ms)
+            self._backoff.asked_again(now_ms, error)
         elif MEMBERSHIP.is_retried(error):
-            self._join_later(now_ms)
+            self._join_later(now_ms, error)
         elif isinstance(error, BrokerError):
             self._on_refused(error)
             if code in UNKNOWN:
-                self._join_later(now_ms)
+                self._join_later(now_ms, error)
 
-    def _join_later(self, now_ms: int) -> None:
+    def _join_later(self, now_ms: int, error: KafkaError) -> None:
         self._place.move(MemberEvent.JOIN)
-        self._backoff.failed(now_ms)
+        self._backoff.failed(now_ms, error)

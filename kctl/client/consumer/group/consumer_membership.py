@@ -33,7 +33,7 @@ UNKNOWN = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH,
 """Codes of a group that has given this member's partitions to other members."""
 SESSION_INTERVALS = 9
 """Number of heartbeat intervals in a session with the brokers' defaults (45s, 5s). Members do not learn the session."""
-LEAST_INTERVAL_MS = 10
+LEAST_INTERVAL_MS = 100
 """Lower limit of the heartbeat interval, which the broker chooses."""
 
 
@@ -181,7 +181,7 @@ class ConsumerMembership(Membership):
             else:
                 self._on_refused(response, answer.received_at_ms)
         elif answer.error is not None and MEMBERSHIP.is_retried(answer.error):
-            self._retry(answer.received_at_ms)
+            self._retry(answer.received_at_ms, answer.error)
         else:
             assert answer.error is not None
             self._fail(answer.error)
@@ -209,30 +209,30 @@ class ConsumerMembership(Membership):
             self._lose(Loss(str(error), error))
             self._join(str(error))
         elif code in UNKNOWN or MEMBERSHIP.is_retried(error):
-            self._retry(now_ms, at_once=code in ELSEWHERE)
+            self._retry(now_ms, error, at_once=code in ELSEWHERE)
         elif code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             if not self._has_complained:  # once in each poll of the application
                 self._has_complained = True
                 self._report(GroupFailed(error))
-            self._retry(now_ms)
+            self._retry(now_ms, error)
         else:
             self._fail(error)
 
-    def _retry(self, now_ms: int, *, at_once: bool = False) -> None:
+    def _retry(self, now_ms: int, error: KafkaError, *, at_once: bool = False) -> None:
         """Include everything in the next heartbeat, because the last one, or its response, may be lost."""
         if self._place.state is MemberState.JOIN_SENT:
             self._place.move(MemberEvent.JOIN)
         self._contents.forget()
         self._assignment.forget_target()
         self._due_at_ms = 0
-        self._backoff.failed(now_ms)
+        self._backoff.failed(now_ms, error)
         if at_once:
             self._backoff.retry_at_ms = 0
 
     # --- the end of a membership ------------------------------------------------------------------------------------
 
     def _lose(self, loss: Loss) -> None:
-        self.loss = loss
+        self.loss, self._backoff.last_error = loss, loss.error
         self._stop()
         self._place.report()
         self._assignment.lose()

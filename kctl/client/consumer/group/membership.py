@@ -342,7 +342,10 @@ class Membership(ABC):
             self._report(GroupWaiting(*waiting))
 
     def _kept_cause(self, reason: str, kind: WaitKind, cause: KafkaError | None) -> KafkaError | None:
-        """Return the error of a wait. If a step of joining is repeated, return the error of its last attempt."""
+        """Return the error of a wait. If a step of joining is repeated, return the error of its last attempt.
+
+        Without an error of the step or of the coordinator, return the error of the last attempt to join.
+        """
         before, before_kind, _ = self._waiting
         if kind is WaitKind.COORDINATOR and before_kind is WaitKind.JOINING and cause is not None:
             self._failed_step = before, cause
@@ -350,6 +353,8 @@ class Membership(ABC):
             self._failed_step = None
         elif cause is None and self._failed_step is not None and self._failed_step[0] == reason:
             return self._failed_step[1]
+        if kind in (WaitKind.COORDINATOR, WaitKind.JOINING):
+            cause = cause or self._backoff.last_error
         return cause if reason else None
 
     def _waiting_for_coordinator(self) -> WaitingFor:

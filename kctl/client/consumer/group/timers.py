@@ -88,11 +88,13 @@ class JoinBackoff:
     Attributes:
         failures: number of failed attempts since the last success.
         retry_at_ms: earliest time of the next join.
+        last_error: error of the last failed attempt or the loss of the membership, until the group accepts the member.
     """
 
     def __init__(self, config: ConsumerConfig, rng: Random) -> None:
         self.failures = 0
         self.retry_at_ms = 0
+        self.last_error: KafkaError | None = None
         self.fatal: KafkaError | None = None
         self._backoff = retry_backoff(config, rng)
         self._asked_again = 0
@@ -100,15 +102,16 @@ class JoinBackoff:
         self._is_due = False
         """Whether a poll has begun since the fatal error was last raised."""
 
-    def failed(self, now_ms: int) -> None:
+    def failed(self, now_ms: int, error: KafkaError | None = None) -> None:
+        self.last_error = error or self.last_error
         self.retry_at_ms = now_ms + self._backoff.backoff_ms(self.failures)
         self.failures += 1
 
-    def asked_again(self, now_ms: int) -> None:
+    def asked_again(self, now_ms: int, error: KafkaError | None = None) -> None:
         """Record a rejoin that the group requested. The first AT_ONCE rejoins have no backoff."""
         self._asked_again += 1
         if self._asked_again > AT_ONCE:
-            self.failed(now_ms)
+            self.failed(now_ms, error)
 
     def refused(self, *, fatal: KafkaError | None = None) -> None:
         """Record an error that the application gets. The next `advance` starts the backoff."""
@@ -123,6 +126,7 @@ class JoinBackoff:
     def accepted(self) -> None:
         self.failures = self._asked_again = 0
         self.retry_at_ms = 0
+        self.last_error = None
 
     def poll_began(self) -> None:
         self._is_due = self.fatal is not None

@@ -79,7 +79,7 @@ class TransactionalIdentity:
 
         Without a new epoch, batches in flight at an abort could become part of the next transaction.
         """
-        if assigned.producer_id != NO_PRODUCER_ID.producer_id:
+        if assigned.is_assigned:
             self.current = assigned
             self._needs_epoch_after_end = False
         elif self.is_v2:

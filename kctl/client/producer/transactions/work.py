@@ -24,7 +24,7 @@ from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse
 from kctl.client.protocol.schema import Response
 from kctl.client.requests.coordinator import Coordinator
 from kctl.client.requests.find_coordinator import KeyType
-from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId, init_producer_id
+from kctl.client.requests.producer_id import NO_PRODUCER_ID, ProducerId, init_producer_id, producer_id_in
 from kctl.client.requests.retry import TXN_FIND_COORDINATOR, Decision, retry_backoff
 from kctl.client.wording import counted
 
@@ -181,7 +181,7 @@ class TransactionWork:
         """Request a producer id, or the next epoch of the current one. Source: KIP-360."""
         if self._exchange.can_send():
             request = init_producer_id(self._name, self._timeout_ms, current)
-            self._exchange.send(TransactionRequest(request, self._on_identity))
+            self._exchange.send(TransactionRequest(request, self._on_identity, _identity_error))
 
     def _on_identity(self, response: Response) -> None:
         assert isinstance(response, InitProducerIdResponse)
@@ -253,3 +253,9 @@ class TransactionWork:
         if api == "EndTxn":
             self._status.end_lost()
         self.contents.response_lost(api)
+
+
+def _identity_error(response: Response) -> KafkaError | None:
+    assert isinstance(response, InitProducerIdResponse)
+    assigned = producer_id_in(response)
+    return assigned if isinstance(assigned, KafkaError) else None

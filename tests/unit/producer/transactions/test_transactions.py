@@ -22,7 +22,7 @@ from kctl.client.producer.future import Outcome
 from kctl.client.producer.partition_queue import PartitionSequence
 from kctl.client.producer.transactions.requests import END_V1_VERSION, OFFSETS_V1_VERSION, PRODUCE_V1_VERSION
 from kctl.client.producer.transactions.states import State, Step
-from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest
+from kctl.client.protocol.api.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kctl.client.protocol.api.transactions import EndTxnRequest, EndTxnResponse, TxnOffsetCommitRequest
 from tests.unit.fake_network import SentRequest
 from tests.unit.producer.transactions.fakes import BACKOFF_MS, NAME, PARTITION, Scenario
@@ -382,8 +382,21 @@ def test_partition_ahead_of_the_epoch_waits_for_a_new_one(is_begun: bool) -> Non
     assert ahead.epoch == identity.current.epoch == 1
 
 
+def test_invalid_producer_id_is_requested_again_after_a_backoff() -> None:
+    scenario = Scenario()
+    call = scenario.call(Step.INIT)
+    scenario.sent().answer(InitProducerIdResponse(producer_id=-1, producer_epoch=0))
+    scenario.run()
+    assert (call.is_done, scenario.names()) == (False, [])
+    scenario.advance(2 * BACKOFF_MS)
+    scenario.answer(scenario.sent())
+    assert (call.is_done, call.error) == (True, None)
+    assert scenario.transactions.identity.current == (1000, 0)
+
+
 @pytest.mark.parametrize("step", [Step.COMMIT, Step.ABORT])
-def test_version_2_requests_an_epoch_that_the_end_did_not_bring(step: Step) -> None:
+@pytest.mark.parametrize("end", [EndTxnResponse(), EndTxnResponse(producer_id=-5, producer_epoch=0)])
+def test_version_2_requests_an_epoch_that_the_end_did_not_bring(step: Step, end: EndTxnResponse) -> None:
     """Otherwise a partition ahead of the epoch waits until the end of a transaction that another partition began."""
     scenario = Scenario(2).with_partition()
     identity = scenario.transactions.identity
@@ -391,7 +404,7 @@ def test_version_2_requests_an_epoch_that_the_end_did_not_bring(step: Step) -> N
     ahead.adopt(*identity.current)
     ahead.begin_epoch()
     scenario.call(step)
-    scenario.sent().answer(EndTxnResponse())
+    scenario.sent().answer(end)
     scenario.call(Step.BEGIN)
     other = PartitionSequence()
     assert not identity.assign_producer_id(OTHER, other)
