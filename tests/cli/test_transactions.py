@@ -195,7 +195,9 @@ def test_abort_asks_on_a_terminal(own: ServedSandbox) -> None:
         words = ("transactions", "abort", "t:0", "-b", own.bootstrap)
         with Terminal(*words, columns=120, with_stderr=True) as terminal:
             shown = terminal.read_until(b"Abort these transactions? [y/N] ")
-            assert b"t-0: transaction of lost from offset 0: the coordinator reports that transaction lost (state" in shown
+            assert (
+                b"t-0: transaction of lost from offset 0: the coordinator reports that transaction lost (state" in shown
+            )
             terminal.type(answer)
             assert b"aborted" in terminal.read_all()
         assert stable_end(own, 0) == end

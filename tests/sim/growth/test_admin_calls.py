@@ -9,6 +9,7 @@ import pytest
 from kctl.client import Admin, TopicPartition
 from kctl.client.acls import AclFilter
 from kctl.client.admin import (
+    LATEST,
     ConfigResource,
     ElectionType,
     FeatureUpdate,
@@ -21,7 +22,6 @@ from kctl.client.admin import (
     ScramPassword,
     UpgradeType,
 )
-from kctl.client.admin.offsets import LATEST
 from kctl.client.protocol.api import cluster as cluster_api
 from kctl.client.protocol.api import delegation_tokens as token_api
 from kctl.client.protocol.schema import Request

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -166,7 +167,7 @@ def test_next_url_is_asked_where_one_fails_and_first_from_then_on(http: InMemory
 def test_change_without_a_response_is_unknown_and_does_not_go_to_the_next_url(http: InMemoryHttp, change: str) -> None:
     registry = registry_of(http, ManualClock(), schema_registry_url="http://one,http://two")
     http.failures["one"] = ConnectionLost("the server closed the connection")
-    calls = {
+    calls: dict[str, Callable[[], object]] = {
         "register": lambda: registry.register("s", INT),
         "delete": lambda: registry.delete("s"),
         "set_compatibility": lambda: registry.set_compatibility("FULL"),
