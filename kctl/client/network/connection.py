@@ -279,6 +279,7 @@ class Connection:
         else:
             self.answered += 1
             self._notes.has_answered = True
+            self._handshake.mask(response)
             self._arrived.append(Arrived(request, response))
 
     def _on_own_response(self, response: Response, asked_at_ms: int, now_ms: int) -> None:

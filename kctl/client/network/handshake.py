@@ -12,6 +12,7 @@ from kctl.client.broker_errors import ErrorCode, error_name
 from kctl.client.config.security import SASL_MECHANISMS
 from kctl.client.errors import AuthenticationError, RemoteProtocolError
 from kctl.client.events import Phase
+from kctl.client.network.error_texts import mask_error_messages
 from kctl.client.network.states import ConnectionState
 from kctl.client.protocol.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kctl.client.protocol.schema import Request, Response
@@ -81,6 +82,11 @@ class Handshake:
             return self._on_mechanism(response)
         assert isinstance(response, SaslAuthenticateResponse)
         return self._on_token(response)
+
+    def mask(self, response: Response) -> None:
+        """Mask secrets of the login in the error messages of a response."""
+        if self._sasl is not None:
+            mask_error_messages(response, self._sasl.masked)
 
     def detail(self, phase: Phase) -> str:
         if phase is Phase.SASL and self._sasl is not None:

@@ -41,6 +41,10 @@ class SaslMechanism(Protocol):
         """
         ...
 
+    def masked(self, text: str) -> str:
+        """Return a text of the broker without the secrets of this authentication."""
+        ...
+
     def refusal(self, words: str) -> tuple[str, str]:
         """Return the reason and a hint, from the broker's error message."""
         ...

@@ -52,6 +52,9 @@ class GssapiClient:
         self.complete = True
         return None
 
+    def masked(self, text: str) -> str:
+        return text  # no secret of Kerberos is text
+
     def refusal(self, words: str) -> tuple[str, str]:
         reason = f"the broker rejected the ticket: {words}"
         return reason, "check the log, keytab, and clock of the broker"

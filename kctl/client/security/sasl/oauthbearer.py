@@ -77,11 +77,14 @@ class OauthBearerClient:
         self._refusal = f"the broker rejected the token: {self._words(challenge)}"
         return DUMMY_RESPONSE
 
+    def masked(self, text: str) -> str:
+        return without_secrets(text, (self._token,))
+
     def refusal(self, words: str) -> tuple[str, str]:
         return self._refusal or f"the broker rejected the token: {self._words(words.encode())}", self._hint()
 
     def _words(self, challenge: bytes) -> str:
-        return without_secrets(_words(challenge[:MAX_TOKEN_BYTES]), (self._token,))[:MOST_REFUSAL_CHARS]
+        return self.masked(_words(challenge[:MAX_TOKEN_BYTES]))[:MOST_REFUSAL_CHARS]
 
     def _hint(self) -> str:
         claims = _claims_of(self._token)

@@ -28,5 +28,8 @@ class PlainClient:
         self.complete = True
         return None
 
+    def masked(self, text: str) -> str:
+        return without_secrets(text, (self._password,))
+
     def refusal(self, words: str) -> tuple[str, str]:
-        return without_secrets(words, (self._password,)), PASSWORD_HINT
+        return self.masked(words), PASSWORD_HINT

@@ -90,8 +90,11 @@ class ScramClient:
         self.complete = True
         return None
 
+    def masked(self, text: str) -> str:
+        return without_secrets(text, (self._password,))
+
     def refusal(self, words: str) -> tuple[str, str]:
-        return without_secrets(words, (self._password,)), PASSWORD_HINT
+        return self.masked(words), PASSWORD_HINT
 
     def _answer(self, server_first: str) -> bytes:
         match = _SERVER_FIRST.fullmatch(server_first)
@@ -142,9 +145,7 @@ class ScramClient:
             raise self._error("the response contains malformed base64") from None
 
     def _refused(self, words: str) -> AuthenticationError:
-        return AuthenticationError(
-            f"{self.name}: the broker reports {without_secrets(words, (self._password,))[:200]!r}"
-        )
+        return AuthenticationError(f"{self.name}: the broker reports {self.masked(words)[:200]!r}")
 
     def _error(self, why: str) -> AuthenticationError:
         return AuthenticationError(f"{self.name}: {why}", hint="check that the server is a Kafka broker")
