@@ -102,6 +102,7 @@ def save(cluster: Cluster, folder: Path) -> None:
 
 def _new(folder: Path) -> int:
     """Create an empty private file for the next data in place of a leftover or planted link. Return its descriptor."""
+    folder.mkdir(parents=True, exist_ok=True)  # even if it was deleted while the sandbox was running
     written = folder / _NEW
     written.unlink(missing_ok=True)
     return os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC | BINARY, _MODE)
