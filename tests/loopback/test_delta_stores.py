@@ -45,7 +45,7 @@ def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Busy]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Busy)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
     yield Busy

@@ -26,7 +26,7 @@ WRONG = [
     (("replay", "t", "--to-topic", "u", "--until", "end"), "'end' is not a time"),
     (("replay", "t", "--to-topic", "u", "--offset", "7"), "'7' is not a range: use FROM:TO or PARTITION=FROM:TO"),
     (("replay", "t", "--to-topic", "u", "--rate", "fast"), "'fast' is not a rate"),
-    (("replay", "t", "--to-topic", "u", "--key", "("), "'(' is not a regular expression"),
+    (("replay", "t", "--to-topic", "u", "--key", "("), "invalid --key '(': use a regular expression"),
     (("replay", "t", "--to-topic", "u", "--jq", "select("), "--jq"),
 ]
 

@@ -72,12 +72,14 @@ def answering(status: int, body: str) -> Iterator[str]:
             """Say nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +215,7 @@ def test_store_that_refuses_connections_is_named(
     ("status", "body", "error", "problem"),
     [
         (503, "<Error><Code>SlowDown</Code></Error>", StoreUnreachableError, "the object store responded 503 Service"),
-        (403, "<Error><Code>AccessDenied</Code></Error>", StoreDeniedError, "denied access"),
+        (403, "<Error><Code>AccessDenied</Code></Error>", StoreDeniedError, "the object store denied access"),
         (
             403,
             "<Error><Code>InvalidAccessKeyId</Code></Error>",
