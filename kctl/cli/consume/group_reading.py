@@ -88,8 +88,9 @@ class GroupReading(Reading, RebalanceListener):
         self._specs = specs
         self._exit_at_end = exit_at_end
         self._starts_itself = starts_itself
-        partitions = [TopicPartition(topic, 0) for topic in topics.names if partitions_of(self._consumer, topic)]
-        self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)])  # no coordinator, or no right?
+        limit_s = self.start_timeout_s
+        partitions = [TopicPartition(name, 0) for name in topics.names if partitions_of(self._consumer, name, limit_s)]
+        self._consumer.committed(partitions[:1] or [TopicPartition("any", 0)], limit_s)  # no coordinator, or no right?
         self._consumer.subscribe(topics.as_pattern() if topics.patterns else topics.names, self)
 
     @property

@@ -19,17 +19,20 @@ def choose_partitions(
     specs: Sequence[OffsetSpec] = (),
     *,
     may_be_none: bool = False,
+    timeout_s: float | None = None,
 ) -> list[TopicPartition]:
     """Return the partitions `wanted` of each topic; all partitions if `wanted` is empty.
 
-    Args: may_be_none: patterns need not match a topic yet.
+    Args:
+        may_be_none: patterns need not match a topic yet.
+        timeout_s: timeout of each query, if it is not default.api.timeout.ms.
     Raises:
         CommandError: a partition is missing, a spec selects no partition, or no topic matches.
         BrokerError: a topic does not exist or is not authorized.
     """
-    found = {topic: partitions_of(consumer, topic) for topic in topics.names}
+    found = {topic: partitions_of(consumer, topic, timeout_s) for topic in topics.names}
     if topics.patterns:
-        there = consumer.list_topics()
+        there = consumer.list_topics(timeout_s)
         found |= {topic: there[topic] for topic in topics.chosen_of(there) if topic not in found}
     if not found and not may_be_none:
         raise CommandError(
@@ -52,13 +55,13 @@ def choose_partitions(
     return chosen
 
 
-def partitions_of(consumer: Consumer, topic: str) -> list[PartitionInfo]:
+def partitions_of(consumer: Consumer, topic: str, timeout_s: float | None = None) -> list[PartitionInfo]:
     """Return the partitions of a topic.
 
     Raises: BrokerError: the topic does not exist; the hint suggests a similar name or a pattern.
     """
     try:
-        return consumer.partitions_for(topic)
+        return consumer.partitions_for(topic, timeout_s)
     except BrokerError as e:
         from kctl.cli.nearest_names import suggest_topics  # wanted for mistakes alone
 

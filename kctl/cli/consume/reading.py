@@ -19,7 +19,7 @@ from kctl.client.clock import FOREVER_MS
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig
 from kctl.client.consumer import Consumer, FetchedChunk, WaitKind, WaitReason
-from kctl.client.errors import CorruptBatchError, InvalidOffsetError, LogTruncationError
+from kctl.client.errors import ApiTimeout, CorruptBatchError, InvalidOffsetError, KafkaError, LogTruncationError
 from kctl.client.wording import counted, listed
 from kctl.grammar.durations import show_duration
 
@@ -76,6 +76,19 @@ class Reading:
     @property
     def written(self) -> int:
         return self._writer.written
+
+    # --- the start ---------------------------------------------------------------------------------------------------
+
+    @property
+    def start_timeout_s(self) -> float:
+        """Timeout of the calls before the first record, which --idle-timeout also limits."""
+        return min(self._limits.idle_ms, self._config.default_api_timeout_ms) / 1000
+
+    def start_error(self, error: ApiTimeout) -> KafkaError | CommandError:
+        """Return the error of a call before the first record, which names --idle-timeout if that was its timeout."""
+        if error.timeout_ms != self._limits.idle_ms:
+            return error
+        return self._idle_error(error.waiting_for, error.cause)
 
     # --- what is read -----------------------------------------------------------------------------------------------
 
@@ -320,15 +333,21 @@ class Reading:
 
     def _end_of_rest(self, words: WaitingWords) -> None:
         """End the idle reading; fail if a fault withheld the records."""
-        said = f"no records for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
         if words.is_fault:
-            code, hint = ExitCode.API_TIMEOUT, ""
-            if words.cause is not None:
-                code, _, hint, *_ = explain(words.cause)
-            why = "" if words.cause is None or str(words.cause) in words.text else f"; last error: {words.cause}"
-            raise CommandError(code, f"{said}: {words.text}{why}", hint) from words.cause
+            raise self._idle_error(words.text, words.cause) from words.cause
         self._is_rested = True
-        self._report.say(f"kctl consume: {said}{f': {words.text}' if words.text else ''}")
+        self._report.say(f"kctl consume: {self._no_records}{f': {words.text}' if words.text else ''}")
+
+    @property
+    def _no_records(self) -> str:
+        return f"no records for {show_duration(self._limits.idle_ms)} (--idle-timeout)"
+
+    def _idle_error(self, text: str, cause: KafkaError | None) -> CommandError:
+        code, hint = ExitCode.API_TIMEOUT, ""
+        if cause is not None:
+            code, _, hint, *_ = explain(cause)
+        why = "" if cause is None or str(cause) in text else f"; last error: {cause}"
+        return CommandError(code, f"{self._no_records}: {text}{why}", hint)
 
     # --- what is noted ----------------------------------------------------------------------------------------------
 

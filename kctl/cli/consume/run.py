@@ -23,7 +23,7 @@ from kctl.client.clock import FOREVER_MS, Timer
 from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, RegistryConfig
 from kctl.client.consumer import COMMITTING, LEAVING, PREFETCH_BYTES, CloseResult, Consumer
-from kctl.client.errors import KafkaError
+from kctl.client.errors import ApiTimeout, KafkaError
 from kctl.client.wording import counted
 from kctl.grammar.durations import show_duration
 from kctl.grammar.offsets import Anchor, OffsetSpec, Position, Relative, range_of
@@ -113,11 +113,10 @@ def _read(
     )
     reading = kind(common, config, consumer, output, limits)
     try:
-        if isinstance(reading, GroupReading):
-            starts_itself = _RESET not in common.settings.by_name
-            reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end, starts_itself=starts_itself)
-        else:
-            _start(common, config, consumer, request, reading)
+        try:
+            _begin(common, config, consumer, request, reading)
+        except ApiTimeout as error:
+            raise reading.start_error(error) from error
         common.end_notices()
         reading.follow()
         if request.exit_at_end:
@@ -144,11 +143,21 @@ def _read(
     return code
 
 
+def _begin(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
+    if isinstance(reading, GroupReading):
+        starts_itself = _RESET not in common.settings.by_name
+        reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end, starts_itself=starts_itself)
+    else:
+        _start(common, config, consumer, request, reading)
+
+
 def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
     follows = request.follow if request.tail is not None else not request.exit_at_end
     topics, specs = request.topics, request.specs
     may_be_none = follows and request.tail is None
-    chosen = choose_partitions(consumer, topics, request.partitions, specs, may_be_none=may_be_none)
+    chosen = choose_partitions(
+        consumer, topics, request.partitions, specs, may_be_none=may_be_none, timeout_s=reading.start_timeout_s
+    )
     is_named = bool(specs) and all(spec.spans for spec in specs) and not request.partitions
     if is_named:  # -o 0=20:21 is about that partition and no other
         chosen = [tp for tp in chosen if any(spec.is_about(tp.partition) for spec in specs)]

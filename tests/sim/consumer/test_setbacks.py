@@ -70,3 +70,22 @@ def test_error_is_forgotten_after_records_and_at_the_end(policy: str, count: int
             assert consumer.waiting_for()[T0].kind is WaitKind.AT_END
 
     run(app)
+
+
+@pytest.mark.parametrize(
+    ("more", "api"), [("", "Metadata"), ("", "ApiVersions"), ("-g g", "Metadata"), ("-g g", "FindCoordinator")]
+)
+def test_idle_timeout_also_limits_the_start(more: str, api: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = Replies()
+    replies.unanswered.add(api)
+
+    def app(cluster: SimCluster) -> None:
+        use_hub(monkeypatch, cluster)
+        began_ms = cluster.hub.now_ms
+        with replies.installed():
+            ended = run_line(cluster, f"consume t --idle-timeout 4s {more}", api_timeout="60s")
+        assert cluster.hub.now_ms - began_ms < 6000
+        assert "no records for 4s (--idle-timeout): " in ended.stderr
+        assert ended.code != ExitCode.OK
+
+    run(app)

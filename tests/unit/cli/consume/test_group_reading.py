@@ -48,14 +48,16 @@ class Member:
     def subscribe(self, topics: object, listener: object) -> None:
         pass
 
-    def partitions_for(self, topic: str) -> list[int]:
+    def partitions_for(self, topic: str, _timeout: float | None = None) -> list[int]:
         return [0]
 
     def commit_async(self, offsets: Mapping[TopicPartition, int], callback: OnCommit) -> None:
         self.commits.append(dict(offsets))
         self._callbacks.append(callback)
 
-    def committed(self, topic_partitions: Sequence[TopicPartition]) -> dict[TopicPartition, None]:
+    def committed(
+        self, topic_partitions: Sequence[TopicPartition], _timeout: float | None = None
+    ) -> dict[TopicPartition, None]:
         return dict.fromkeys(topic_partitions)
 
     def pause(self, topic_partitions: object) -> None:

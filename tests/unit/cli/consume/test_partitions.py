@@ -36,10 +36,10 @@ def test_refuses(text: str) -> None:
 class Answers:
     """What a consumer answers: every topic it is asked for has three partitions."""
 
-    def partitions_for(self, topic: str) -> list[PartitionInfo]:
+    def partitions_for(self, topic: str, _timeout: float | None = None) -> list[PartitionInfo]:
         return [PartitionInfo(topic, number, leader_id=1) for number in range(3)]
 
-    def list_topics(self) -> dict[str, list[PartitionInfo]]:
+    def list_topics(self, _timeout: float | None = None) -> dict[str, list[PartitionInfo]]:
         return {topic: self.partitions_for(topic) for topic in ("ab", "ac", "b")}
 
 
