@@ -49,11 +49,6 @@ class ConnectSession(Session):
         return ConnectRound(self._spark, self._parallelism, name, split)
 
 
-def is_connect(spark: "SparkSession") -> bool:
-    """Return whether a session is one of Spark Connect."""
-    return not hasattr(spark, "_jsparkSession")
-
-
 def send_code(spark: "SparkSession") -> None:
     """Send kctl to the workers of a session.
 

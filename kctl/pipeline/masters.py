@@ -11,13 +11,16 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kctl.client.errors import ConfigError
 from kctl.grammar.properties import LARGEST_FILE_BYTES, read_properties
-from kctl.pipeline.connect_url import ConnectUrl
 from kctl.pipeline.job_errors import SparkSetUpError
 from kctl.pipeline.session import SessionOptions
+
+if TYPE_CHECKING:
+    from kctl.pipeline.connect_url import ConnectUrl
 
 LAST_PORT = 65535
 LONGEST_MASTER = 80
@@ -56,7 +59,7 @@ def check_master(options: SessionOptions) -> None:
         _check_standalone(options.master)
 
 
-def check_server(url: ConnectUrl) -> None:
+def check_server(url: "ConnectUrl") -> None:
     """Raise SparkSetUpError if nothing listens at the address of a Spark Connect server."""
     if why := _refusal(url.address, url.host, url.port, key="remote"):
         raise SparkSetUpError(

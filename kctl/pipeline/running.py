@@ -14,8 +14,6 @@ from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from kctl.client.clock import Clock, SystemClock
 from kctl.client.errors import KafkaError
-from kctl.pipeline.connect_session import ConnectGateway, ConnectSession, is_connect
-from kctl.pipeline.connect_url import parse_connect_url
 from kctl.pipeline.job_errors import SparkFailedError, SparkSetUpError
 from kctl.pipeline.masters import check_master, check_server
 from kctl.pipeline.session import (
@@ -24,6 +22,7 @@ from kctl.pipeline.session import (
     Session,
     SessionOptions,
     check_installed,
+    is_connect,
     refuse_speculation,
 )
 from kctl.pipeline.session_folders import log_beside, session_folder
@@ -34,6 +33,8 @@ from kctl.pipeline.task_rounds import Attempt, Done, Split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from kctl.pipeline.connect_session import ConnectGateway
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -127,9 +128,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         Exception: any error of the body.
     """
     check_installed(options)
-    url = None if options.remote is None else parse_connect_url(options.remote)
-    check_master(options) if url is None else check_server(url)
-    gateway = Gateway() if url is None else ConnectGateway(url)
+    gateway, launch = _gateway_of(options, name)
     with ExitStack() as stack:
         folder = stack.enter_context(session_folder())
         log_path = options.log_path or log_beside(folder)
@@ -138,12 +137,7 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
         try:
             starting = JobProgress("starting Spark")
             on_progress(starting)
-            launch: Callable[[], Session] = (
-                partial(gateway.launch, options, log_path)
-                if isinstance(gateway, ConnectGateway)
-                else partial(gateway.launch, options, name, folder, log, log_path)
-            )
-            session = watch(launch, tick=lambda: on_progress(starting))
+            session = watch(lambda: launch(folder, log, log_path), tick=lambda: on_progress(starting))
             if not session.is_local:
                 on_progress(JobProgress("checking the workers"))
                 _check_workers(session)
@@ -162,6 +156,23 @@ def open_session(options: SessionOptions, name: str, on_progress: OnProgress = i
                     log_path.unlink()
 
 
+def _gateway_of(
+    options: SessionOptions, name: str
+) -> "tuple[Gateway | ConnectGateway, Callable[[Path, IO[bytes], Path], Session]]":
+    """Return the gateway to Spark and its function that starts a session, after checks of the master or server."""
+    if options.remote is None:
+        check_master(options)
+        gateway = Gateway()
+        return gateway, partial(gateway.launch, options, name)
+    from kctl.pipeline.connect_session import ConnectGateway  # deferred import: most jobs use a classic session
+    from kctl.pipeline.connect_url import parse_connect_url  # deferred import: see above
+
+    url = parse_connect_url(options.remote)
+    check_server(url)
+    remote = ConnectGateway(url)
+    return remote, lambda _folder, _log, log_path: remote.launch(options, log_path)
+
+
 def session_over(spark: "SparkSession") -> Session:
     """Return a Session around a user's Spark session, which kctl does not stop. A Spark Connect session gets kctl's
     code.
@@ -171,6 +182,8 @@ def session_over(spark: "SparkSession") -> Session:
         SparkSetUpError, SparkFailedError: a Spark Connect server rejects kctl's code, or does not respond.
     """
     if is_connect(spark):
+        from kctl.pipeline.connect_session import ConnectSession  # deferred import: most jobs use a classic session
+
         try:
             return ConnectSession(spark)
         except Exception as e:

@@ -123,6 +123,11 @@ class ClassicSession(Session):
         return RddRound(self.context, name, split)
 
 
+def is_connect(spark: "SparkSession") -> bool:
+    """Return whether a session is one of Spark Connect."""
+    return not hasattr(spark, "_jsparkSession")
+
+
 def tasks_at_once(session: Session | None, options: SessionOptions | None) -> int:
     """Return the number of parallel tasks of a session. Without a session, return the number expected with these
     options.

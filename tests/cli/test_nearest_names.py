@@ -60,7 +60,7 @@ def test_unknown_name_hints_at_the_nearest(served: ServedSandbox, words: str, hi
 
 def test_name_like_no_other_keeps_the_usual_hint(served: ServedSandbox) -> None:
     ended = kctl("groups", "lag", "zzz", "-b", served.bootstrap)
-    assert (ended.code, "Brokers delete groups" in ended.stderr) == (
+    assert (ended.code, "Brokers delete a group after" in ended.stderr) == (
         ExitCode.UNKNOWN_RESOURCE,
         True,
     ), ended

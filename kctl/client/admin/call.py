@@ -21,7 +21,6 @@ from kctl.client.errors import (
     RequestTimeout,
 )
 from kctl.client.network.in_flight import Answer, Outgoing
-from kctl.client.protocol.api.cluster import DescribeQuorumRequest
 from kctl.client.protocol.forwarding import FORWARDED
 from kctl.client.protocol.schema import Request, Response
 from kctl.client.requests.items import each_once
@@ -73,6 +72,8 @@ def _forwarder(client: ClusterClient, controller_id: int) -> int | None:
     """
     if client.network.status.node_error(controller_id) is None:
         return None
+    from kctl.client.protocol.api.cluster import DescribeQuorumRequest  # deferred import: only for unreachable nodes
+
     node = client.network.any_ready_node(avoid=(controller_id,))
     forwards = node is not None and client.network.supports(node.node_id, DescribeQuorumRequest)
     return node.node_id if node is not None and forwards else None

@@ -16,7 +16,6 @@ from kctl.client.admin import EARLIEST, LATEST
 from kctl.client.errors import ConfigError
 from kctl.client.network.system import system_runtime
 from kctl.pipeline import isolation
-from kctl.pipeline.connect_session import ConnectSession
 from kctl.pipeline.export_files.cluster_facts import NO_FACTS
 from kctl.pipeline.job_errors import ExportDataError, SparkFailedError, SparkSetUpError, WorkerStartError
 from kctl.pipeline.jobs.export import (
@@ -47,7 +46,7 @@ from kctl.pipeline.running import (
     start_planning,
     watch,
 )
-from kctl.pipeline.session import Session, SessionOptions
+from kctl.pipeline.session import ClassicSession, Session, SessionOptions
 from kctl.pipeline.source.failures import source_failure
 from kctl.pipeline.source.group_progress import GroupProgress
 from kctl.pipeline.source.java_pattern import python_pattern
@@ -164,7 +163,7 @@ def sync(
     """
     request = request._replace(export=request.export.separated())
     _check(request)
-    if isinstance(session, ConnectSession) or (options is not None and options.remote is not None):
+    if not isinstance(session, ClassicSession | None) or (options is not None and options.remote is not None):
         raise SparkSetUpError(*NO_CONNECT)
     checkpoint = SyncCheckpoint(request.checkpoint_folder)
     export = request.export
