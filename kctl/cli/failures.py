@@ -205,7 +205,7 @@ def _message(error: BaseException) -> str:
         return str(error.args[0])
     if isinstance(error, errors.KafkaError):
         return str(error)
-    return f"unexpected error (a bug in kctl): {type(error).__name__}: {error}"
+    return f"unexpected error, which is a bug in kctl: {type(error).__name__}: {error}"
 
 
 def _sentence(error: Any) -> str:

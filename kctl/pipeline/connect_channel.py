@@ -2,7 +2,8 @@
 
 PySpark retries each request for ten minutes. A server that restarts forgets its sessions, so retries only help against
 short interruptions of the network. PySpark also sends requests without a caller: it releases results in a thread pool
-that Python joins at exit, and cleans caches at exit. So the first request that gives up ends the retries of all others.
+that Python joins at exit, and cleans caches at exit. So the first request without a retry left ends the retries of all
+others.
 
 A query waits without a timeout. A server whose machine hangs does not close connections, so health checks find it.
 """
@@ -75,7 +76,7 @@ class ConnectChannel:
 def retry_policy(clock: Clock | None = None) -> "RetryPolicy":
     """Return a policy that retries each request for `RETRY_MS`.
 
-    Its attribute `is_over` ends all retries. The first request that gives up sets it.
+    Its attribute `is_over` ends all retries. The first request without a retry left sets it.
     """
     from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicyState
 

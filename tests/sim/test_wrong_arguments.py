@@ -242,7 +242,7 @@ def test_iterables_of_names_are_taken_whole() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda admin: admin.delete_topics("ab"), r"names must be a list of strings, not 'ab'; use \['ab'\]"),
+        (lambda admin: admin.delete_topics("ab"), r"names must be a list of strings, not 'ab': use \['ab'\]"),
         (
             lambda admin: admin.create_topics([NewTopic("n", configs={"retention.ms": 1000})]),  # type: ignore[dict-item]
             r"new_topics\[0\].configs\[retention.ms\] must be a string or None, not 1000",

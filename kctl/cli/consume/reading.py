@@ -199,7 +199,7 @@ class Reading:
         self._first_skipped = self._first_skipped or str(error)
         self._skipped += 1
         if self._skipped <= MOST_NOTED:
-            self.note(f"skipped {error}. Continuing at offset {offset}")
+            self.note(f"skipped records: {error}. Continuing at offset {offset}")
 
     def note_number_skipped(self) -> None:
         """Report the number of skipped records and batches, with the first error."""

@@ -232,11 +232,10 @@ class _Producing:
 
     def _stops(self) -> bool:
         """Return whether to stop reading, because delivery is hopeless and no file keeps failed records."""
-        file = self._undelivered
-        if file is None or not self._outcomes.is_hopeless:
+        if self._undelivered is None or not self._outcomes.is_hopeless:
             return self._outcomes.is_hopeless
         self._report_failed()
-        return bool(file.error)
+        return bool(self._undelivered.error)
 
     def _keep_memory(self) -> None:
         if self._keeps_memory or self._inputs.progress.read_bytes < BULK_BYTES:

@@ -204,7 +204,7 @@ def test_unknown_api_or_field_is_refused_before_anything_is_sent() -> None:
             admin.request_api("NoSuchApi", {})
         with pytest.raises(ValueError, match="invalid version 99: use 0 to 5"):
             admin.request_api("ListGroups", {}, version=99)
-        with pytest.raises(JsonFormError, match="nam: unknown field"):
+        with pytest.raises(JsonFormError, match="nam: the field is unknown"):
             admin.request_api("Metadata", {"nam": 1})
 
     run_with_admin(use, topics={})

@@ -438,7 +438,11 @@ def test_second_move_of_the_same_partitions_is_refused(with_moves: WithMoves) ->
         moves.sandbox.hold_moves()
         moves.admin.alter_partition_reassignments({T1: [3, 1]}).raise_first()
         ended = moves.run()
-        assert (ended.code, ended.stdout, "another move of 1 partition: t-1" in ended.stderr) == (19, b"", True), ended
+        assert (ended.code, ended.stdout, "another move of 1 partition is in progress: t-1" in ended.stderr) == (
+            19,
+            b"",
+            True,
+        ), ended
         assert moves.replicas(T0) == (1,)
 
     with_moves(use)

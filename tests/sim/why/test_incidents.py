@@ -136,7 +136,7 @@ def changes(certificates: Certificates) -> dict[str, Change]:
             ExitCode.AUTHENTICATION,
         ),
         ("expired", "CertificateExpired", "certificate expired", "renew", ExitCode.TLS),
-        ("plaintext port", "TlsNotAnswered", "plaintext listener", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
+        ("plaintext port", "TlsNotAnswered", "the listener does not use TLS", "PLAINTEXT", ExitCode.WRONG_PROTOCOL),
         ("TLS port", "WrongPeerError", "TLS listener", "SSL", ExitCode.WRONG_PROTOCOL),
         ("SASL port", "SaslRequired", "closed the connection on the first request", "use SASL, which", 14),
     ],
@@ -170,7 +170,12 @@ def test_listener_that_does_not_fit_the_client_is_named(
     ("certificate", "cause", "says", "fix"),
     [
         ("wrong_host", "certificate-name", "is for elsewhere.invalid, not for 10.0.0.2", "issue a certificate"),
-        ("untrusted", "certificate-untrusted", "issuer CN=kctl test stranger_ca is unknown", "ssl.truststore.location"),
+        (
+            "untrusted",
+            "certificate-untrusted",
+            "the client does not know issuer CN=kctl test stranger_ca",
+            "ssl.truststore.location",
+        ),
         ("expired", "certificate-expired", "certificate expired", "renew"),
     ],
 )

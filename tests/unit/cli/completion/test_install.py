@@ -22,15 +22,19 @@ def test_the_script_is_printed(shell: Shell) -> None:
         (
             "bash",
             ".local/share/bash-completion/completions/kctl",
-            "add this line to ~/.bashrc: source ~/.local/share/bash",
+            "add this line to ~/.bashrc if the file does not contain it: source ~/.local/share/bash",
         ),
         (
             "zsh",
             ".local/share/zsh/site-functions/_kctl",
-            "add this line to ~/.zshrc, before compinit: fpath=(~/.local/share/zsh",
+            "add this line to ~/.zshrc, before compinit if the file does not contain it: fpath=(~/.local/share/zsh",
         ),
         ("fish", ".config/fish/completions/kctl.fish", ""),
-        ("powershell", ".config/powershell/kctl.ps1", "add this line to $PROFILE: . ~/.config/powershell/kctl.ps1"),
+        (
+            "powershell",
+            ".config/powershell/kctl.ps1",
+            "add this line to $PROFILE if the file does not contain it: . ~/.config/powershell/kctl.ps1",
+        ),
     ],
 )
 def test_completion_is_written_where_the_shell_looks(shell: str, path: str, line: str, tmp_path: Path) -> None:
