@@ -79,7 +79,7 @@ def test_bytes_without_a_schema_and_of_another_type_are_decode_errors(registry: 
     with pytest.raises(DecodeError, match="no schema ID"):
         registry.avro().deserialize(b"plain", "t", ())
     data = registry.json_schema('{"type": "integer"}').serialize(7, "t")
-    with pytest.raises(DecodeError, match="is JSON, not AVRO"):
+    with pytest.raises(DecodeError, match="schema 1 has type JSON, expected AVRO"):
         registry.avro().deserialize(data, "t", ())
 
 
