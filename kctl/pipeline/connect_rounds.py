@@ -32,7 +32,7 @@ COLUMN = "done"
 
 
 class ConnectRound(Round[Result]):
-    """Queries in threads of their own. Spark's scheduler lets more queries wait than there are slots."""
+    """Queries in separate threads. Spark's scheduler lets more queries wait than there are slots."""
 
     def __init__(self, spark: "SparkSession", parallelism: int, name: str, split: Split[Any, Result]) -> None:
         self._spark = spark
@@ -115,7 +115,7 @@ class ConnectRound(Round[Result]):
             self._spark.addTag(tag)  # belongs to the thread
         count = len(items)
         task = _Task(items, self._work)
-        schema = StructType().add(COLUMN, BinaryType())  # the server parses text, in a request of its own
+        schema = StructType().add(COLUMN, BinaryType())  # the server parses text, in a separate request
         rows = self._range(count).mapInArrow(task, schema).collect()
         return [pickle.loads(row[0]) for row in rows]
 

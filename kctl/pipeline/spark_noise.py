@@ -17,7 +17,7 @@ SPARK = frozenset({"pyspark", "py4j"})
 IMPORTED = SPARK | {"pandas", "numpy", "pyarrow"}
 """PySpark and its dependencies, whose warnings do not help users of kctl."""
 _OF_QUERIES = "SQLQueryContextLogger"
-"""Logger with its own handler, to which PySpark writes exceptions that it also raises."""
+"""Logger with a separate handler, to which PySpark writes exceptions that it also raises."""
 _CALLERS = frozenset({"threading.py", "socketserver.py"})
 """Modules whose frames precede a thread's own code in a traceback."""
 

@@ -67,8 +67,8 @@ def controller(client: ClusterClient) -> int | None:
 def _forwarder(client: ClusterClient, controller_id: int) -> int | None:
     """Return a ready broker that forwards requests to the controller, once the connection to the controller has failed.
 
-    In clusters with KRaft, metadata names a random broker as the controller, and each broker forwards (KIP-590).
-    Differs: Java waits for metadata that names another broker.
+    In clusters with KRaft, metadata lists a random broker as the controller, and each broker forwards (KIP-590).
+    Differs: Java waits for metadata with another broker.
     """
     if client.network.status.node_error(controller_id) is None:
         return None

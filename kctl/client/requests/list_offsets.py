@@ -16,7 +16,7 @@ from kctl.client.protocol.api.partition_offsets import (
 NOT_FOUND = -1
 """Offset in a response without a record at or after the timestamp."""
 LATEST, EARLIEST = -1, -2
-"""Timestamps that ask for the next and the first offset, which all partitions have."""
+"""Timestamps for queries of the next and the first offset, which all partitions have."""
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 _CLIENT = -1
 """Replica id of clients."""
