@@ -53,7 +53,7 @@ VIEWS = {
     "site-light": View("index.html", DESK, ("A command-line tool and Python client", "Cookbook", "Tasks")),
     "site-dark": View("index.html", DESK, ("A command-line tool and Python client", "Cookbook"), dark=True),
     "site-search": View("index.html?q=poison", DESK, ("matching document", "poison-record"), condition=FOUND),
-    "site-phone": View("index.html#tasks", PHONE, ("Find out why clients cannot connect", "Send records from files")),
+    "site-phone": View("index.html#tasks", PHONE, ("find out why clients cannot connect", "send records from files")),
 }
 VISIBLE = """[...document.querySelectorAll('h1, h2, p, th, td, li, a, .md-search-result__meta')].filter((each) => {
     const box = each.getBoundingClientRect();

@@ -111,7 +111,7 @@ def test_a_failed_task_names_what_is_not_delivered(spark: "SparkSession", kafka:
         ("select 1 as id", {"topic": "t"}, "the rows need a column named 'value'"),
         ("select 'v' as value", {}, "no topic: set the option 'topic'"),
         ("select 1 as value", {"topic": "t"}, "column value has type int, expected binary or string"),
-        ("select 'v' as value", {"topic": "t", "kafka.acks": "two"}, "invalid acks .two.: use"),
+        ("select 'v' as value", {"topic": "t", "kafka.acks": "two"}, "invalid acks 'two': use"),
         ("select 'v' as value", {"topic": "t", "subscribe": "t"}, "unknown option 'subscribe'"),
     ],
 )
