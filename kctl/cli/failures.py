@@ -11,11 +11,11 @@ from kctl.cli.limit_names import with_options
 from kctl.client import errors
 from kctl.client.wording import place_text
 
-_NO_NUMBER = re.compile(r"('[^']*')\sis\snot\sa\svalid\s(?:int(?:eger)?)(?:\srange)?\.")
-_OUT_OF_RANGE = re.compile(r"(-?\d+)\sis\snot\sin\sthe\srange\s(x?[-\d<>=x]+)\.")
+_NO_NUMBER = re.compile(r"('[^']*') is not a valid (?:int(?:eger)?)(?: range)?\.")
+_OUT_OF_RANGE = re.compile(r"(-?\d+) is not in the range (x?[-\d<>=x]+)\.")
 _LONG_WORD = re.compile(r"(\S{300})\S+")
 """A word that is too long to show, and the part to show."""
-_NO_SUCH_COMMAND = re.compile(r"No\ssuch\scommand\s'(.*?)'\.")
+_NO_SUCH_COMMAND = re.compile(r"No such command '(.*?)'\.")
 
 
 VERSION = 1
@@ -114,8 +114,8 @@ OPERATIONS = {
 }  # fmt: skip
 """The ACL operation that an action needs, by the first words of the action."""
 _REFUSED = re.compile(
-    rf"cannot\s(?=(?P<action>{'|'.join(OPERATIONS)})\b)"
-    r"(?:[^:]*?\b(?P<kind>topic|group|transactional\.id)\s(?P<name>\S+?):\s)?"
+    rf"cannot (?=(?P<action>{'|'.join(OPERATIONS)})\b)"
+    r"(?:[^:]*?\b(?P<kind>topic|group|transactional\.id) (?P<name>\S+?): )?"
 )
 
 
@@ -146,7 +146,7 @@ def explain(error: BaseException) -> Failure:
     details = _details(error)
     message = _message(error)
     if isinstance(error, errors.KafkaError) and error.outcome_unknown:
-        message = ". ".join([message, "The change may have been made"])
+        message = f"{message}. The change may have been made"
     if isinstance(error, PARSER_ERRORS):  # words of the parser and of the command line, in one or more lines
         message, *others = message.replace("\n\t", " ").split("\n")
         details = [line.removeprefix("  ") for line in others]
@@ -167,14 +167,14 @@ def _acl_command(error: errors.AuthorizationError) -> str:
     from kctl.grammar.command_lines import fill_command  # wanted only for mistakes
 
     operation = OPERATIONS[found["action"]]
-    command = ["kctl acls create --allow PRINCIPAL", "--operation"]
+    command = "kctl acls create --allow PRINCIPAL --operation"
     if error.name == "CLUSTER_AUTHORIZATION_FAILED":
-        return " ".join([*command, "idempotent-write" if operation == "write" else operation, "--cluster"])
+        return f"{command} {'idempotent-write' if operation == 'write' else operation} --cluster"
     kind, name = found["kind"], found["name"]
     if kind is None or error.name != f"{kind.replace('.', '_').upper()}_AUTHORIZATION_FAILED":
         return ""  # a commit for a group is also denied by a topic
     option = kind.replace(".", "-")
-    return fill_command(" ".join([*command, operation, f"--{option}", "{name}"]), {"name": name})
+    return fill_command(f"{command} {operation} --{option} {{name}}", {"name": name})
 
 
 def _root_cause(error: BaseException) -> BaseException:
@@ -290,4 +290,4 @@ def _hint(error: BaseException, code: ExitCode) -> str:
     if isinstance(error, errors.BrokerError) and error.name in HINTED:
         return broker_hint(error.name)
     command = _acl_command(error) if isinstance(error, errors.AuthorizationError) else ""
-    return ": ".join(filter(None, [CODE_PAGES[code].hint, command]))
+    return f"{CODE_PAGES[code].hint}: {command}" if command else CODE_PAGES[code].hint

@@ -42,7 +42,7 @@ HELD_BY_BROKERS = ("Fetch", "JoinGroup", "SyncGroup", "ConsumerGroupHeartbeat")
 
 
 _UNREACHED = (ConnectionRefused, ConnectTimeout, DnsError)
-_DETAILS = re.compile(r"\s\(RST\safter\s\d+\sms\)|\safter\s\d+\sms\b|\swithin\s\S+\s\(--[a-z-]+\)|\s\[phase\s\w+\]")
+_DETAILS = re.compile(r" \(RST after \d+ ms\)| after \d+ ms\b| within \S+ \(--[a-z-]+\)| \[phase \w+\]")
 """Parts of an error text that differ between attempts."""
 
 

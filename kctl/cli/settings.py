@@ -123,7 +123,7 @@ class Settings(NamedTuple):
             setting = self.by_name.get(key)
             if str(e).startswith("unknown property"):
                 meant = did_you_mean(Unknown.PROPERTY, key)  # of other tools; the client knows its own
-                problem = str(e).partition(": did you")[0]
+                problem = str(e).partition(": did you mean ")[0]
                 e = e if meant is None else ConfigError(f"{problem}: did you mean {meant}?", key=key)
             if setting is None or str(e).startswith(setting.origin):
                 raise
