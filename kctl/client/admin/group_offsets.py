@@ -51,7 +51,7 @@ def list_group_offsets(
     def read(response: OffsetFetchResponse) -> Items[str, Committed]:
         broker = str(coordinators.node(group_id) or "the coordinator")
         if names_groups and not response.groups:
-            return malformed("OffsetFetch", f"the OffsetFetch response from {broker} does not contain group {group_id}")
+            return malformed("OffsetFetch", broker, f"does not contain group {group_id}")
         found = committed_in(response, group_id, partitions or (), broker)
         if isinstance(found, KafkaError):
             return found
@@ -111,8 +111,9 @@ def _offsets_of(call: Call, coordinators: Coordinators, group_ids: Sequence[str]
         if len(response.groups) > len(group_ids) or (not response.groups and any(is_named)):
             named = {str(coordinators.node(group_id)) for group_id in group_ids}
             broker = named.pop() if len(named) == 1 else "a coordinator"
-            groups = f"{len(response.groups)} groups instead of {len(group_ids)}"
-            return malformed("OffsetFetch", f"the OffsetFetch response from {broker} contains {groups}")
+            return malformed(
+                "OffsetFetch", broker, f"contains {len(response.groups)} groups instead of {len(group_ids)}"
+            )
         if not response.groups:
             return [(group_id, _fate(committed_in(response, group_id, ()))) for group_id in group_ids]
         return [

@@ -119,8 +119,7 @@ def _find(
         fruitless = fruitless + 1 if is_fruitless else 0
         if fruitless == MOST_FRUITLESS_ROUNDS:
             failed |= {
-                key: malformed("Fetch", f"the Fetch response from the leader repeatedly contains no records of {key}")
-                for key in further
+                key: malformed("Fetch", "the leader", f"repeatedly contains no records of {key}") for key in further
             }
             break
         at = further

@@ -48,10 +48,7 @@ def coordinators_in(
         if isinstance(entry, KafkaError):
             found[key] = entry
         elif entry.error_code == ErrorCode.NONE and not entry.host:
-            found[key] = malformed(
-                "FindCoordinator",
-                f"the FindCoordinator response from {broker} does not contain {key_type.name_of(key)}",
-            )
+            found[key] = malformed("FindCoordinator", broker, f"does not contain {key_type.name_of(key)}")
         elif entry.error_code != ErrorCode.NONE:
             what = f"find the coordinator of {key_type.name_of(key)}"
             error = broker_error(entry.error_code, what, entry.error_message)
@@ -59,10 +56,7 @@ def coordinators_in(
                 error.hint = TRANSACTIONS_HINT
             found[key] = error
         elif one_line(entry.host) != entry.host:
-            found[key] = malformed(
-                "FindCoordinator",
-                f"the FindCoordinator response from {broker} contains the invalid host {one_line(entry.host)}",
-            )
+            found[key] = malformed("FindCoordinator", broker, f"contains the invalid host {one_line(entry.host)}")
         else:
             found[key] = Node(entry.node_id, entry.host, entry.port)
     return found

@@ -21,19 +21,16 @@ def each_once(
     """
     found: dict[K, V | KafkaError] = {}
     for key, item in items:
-        found[key] = (
-            malformed(api, f"the {api} response from {broker} contains {one_line(str(key))} twice")
-            if key in found
-            else item
-        )
+        found[key] = malformed(api, broker, f"contains {one_line(str(key))} twice") if key in found else item
     if requested is None:
         return found
 
     def missing(key: K) -> RemoteProtocolError:
-        return malformed(api, f"the {api} response from {broker} does not contain {one_line(str(key))}")
+        return malformed(api, broker, f"does not contain {one_line(str(key))}")
 
     return {key: found[key] if key in found else missing(key) for key in requested}
 
 
-def malformed(api: str, text: str) -> RemoteProtocolError:
-    return RemoteProtocolError(text, api=api)
+def malformed(api: str, broker: str, what: str) -> RemoteProtocolError:
+    """Return the error of a malformed response. Args: what: verb and object, such as `contains t-0 twice`."""
+    return RemoteProtocolError(f"the {api} response from {broker} {what}", api=api)
