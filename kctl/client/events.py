@@ -208,8 +208,9 @@ class PositionReset(NamedTuple):
         )
 
 
-CANNOT_COMMIT = "cannot commit "
-"""Start of the errors of commits, which messages do not repeat."""
+def is_of_commit(error: object) -> bool:
+    """Return whether an error begins with `cannot commit`. Messages about commits do not repeat these words."""
+    return str(error).startswith("cannot commit ")
 
 
 class AutoCommitFailed(NamedTuple):
@@ -225,7 +226,7 @@ class AutoCommitFailed(NamedTuple):
 
     def __str__(self) -> str:
         what = listed(f"{topic}-{partition} at {offset}" for topic, partition, offset in self.offsets)
-        if str(self.error).startswith(CANNOT_COMMIT):
+        if is_of_commit(self.error):
             return f"group {self.group_id}: {self.error} (automatic commit of {what})"
         return f"group {self.group_id}: automatic commit of {what} failed: {self.error}"
 

@@ -24,6 +24,7 @@ from kctl.client.cluster import TopicPartition
 from kctl.client.config import ConsumerConfig, RegistryConfig
 from kctl.client.consumer import COMMITTING, LEAVING, PREFETCH_BYTES, CloseResult, Consumer
 from kctl.client.errors import ApiTimeout, KafkaError
+from kctl.client.events import is_of_commit
 from kctl.client.wording import counted
 from kctl.grammar.durations import show_duration
 from kctl.grammar.offsets import Anchor, OffsetSpec, Position, Relative, range_of
@@ -113,10 +114,7 @@ def _read(
     )
     reading = kind(common, config, consumer, output, limits)
     try:
-        try:
-            _begin(common, config, consumer, request, reading)
-        except ApiTimeout as error:
-            raise reading.start_error(error) from error
+        _begin(common, config, consumer, request, reading)
         common.end_notices()
         reading.follow()
         if request.exit_at_end:
@@ -144,11 +142,14 @@ def _read(
 
 
 def _begin(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
-    if isinstance(reading, GroupReading):
-        starts_itself = _RESET not in common.settings.by_name
-        reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end, starts_itself=starts_itself)
-    else:
-        _start(common, config, consumer, request, reading)
+    try:
+        if isinstance(reading, GroupReading):
+            starts_itself = _RESET not in common.settings.by_name
+            reading.join(request.topics, request.specs, exit_at_end=request.exit_at_end, starts_itself=starts_itself)
+        else:
+            _start(common, config, consumer, request, reading)
+    except ApiTimeout as error:
+        raise reading.start_error(error) from error
 
 
 def _start(common: Common, config: ConsumerConfig, consumer: Consumer, request: ReadRequest, reading: Reading) -> None:
@@ -248,7 +249,7 @@ def report_close(common: Common, config: ConsumerConfig, closed: CloseResult, co
             if commit_error is None
             else explain(commit_error)
         )
-        if not failure.message.startswith("cannot commit "):
+        if not is_of_commit(failure.message):
             failure = failure._replace(message=f"cannot commit the last offsets: {failure.message}")
     else:
         return ExitCode.OK

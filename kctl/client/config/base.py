@@ -145,7 +145,7 @@ class BaseConfig:
         known = [*self.PROPERTIES, *(p.alias for p in self.PROPERTIES.values() if p.alias)]
         spelled = name.strip().lower().replace("_", ".").replace("-", ".")
         found = nearest_name(spelled, known, likeness=0.7)
-        return text if found is None else f"unknown property {shown(name)}: did you mean {found}?"
+        return text if found is None else f"{text}: did you mean {found}?"
 
     def _settle(self) -> None:
         """Set defaults that depend on other values, and reject contradicting values."""

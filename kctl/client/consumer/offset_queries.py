@@ -132,8 +132,7 @@ class OffsetQueries:
             error = None if has_leader else self._leaders.why_none(query.topic_partition)
             return CallProgress(what, error or query.error)
         leader, error = hanging
-        what = f"waiting for the offset of {query.topic_partition}{others} from {leader}, which is not connected"
-        return CallProgress(what, query.error or error)
+        return CallProgress(f"{what} from {leader}, which is not connected", query.error or error)
 
     @property
     def topics(self) -> Iterator[str]:

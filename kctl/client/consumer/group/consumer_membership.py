@@ -288,4 +288,4 @@ class ConsumerMembership(Membership):
         if self._assignment.reported:
             return "", WaitKind.NO_SHARE, None
         absent, error = absent_topics(self._subscription.topics, self._metadata)
-        return f"group {self._coordinator.key} has no partition for this member yet{absent}", WaitKind.NO_SHARE, error
+        return f"{group} has no partition for this member yet{absent}", WaitKind.NO_SHARE, error

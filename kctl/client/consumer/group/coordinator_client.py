@@ -30,7 +30,7 @@ from kctl.client.consumer.group.events import (
 )
 from kctl.client.consumer.group.membership import Membership
 from kctl.client.errors import CloseTimeout, KafkaError
-from kctl.client.events import CANNOT_COMMIT, AutoCommitFailed, GroupChanged, GroupStep, MembershipLost
+from kctl.client.events import AutoCommitFailed, GroupChanged, GroupStep, MembershipLost, is_of_commit
 from kctl.client.network.in_flight import Outgoing
 from kctl.client.requests.coordinator import HELD, PROMPT, Coordinator
 from kctl.client.requests.leaders import Leaders
@@ -188,7 +188,7 @@ class GroupCoordinatorClient:
             self._publish(AutoCommitFailed(self._client.clock.now_ms(), self._group_id, offsets, error))
         else:
             what = listed(f"{tp} at {committed.offset}" for tp, committed in commit.offsets.items())
-            if str(error).startswith(CANNOT_COMMIT):
+            if is_of_commit(error):
                 logger.warning("group %s: %s (commit of %s)", self._group_id, error, what)
             else:
                 logger.warning("cannot commit offsets of group %s (%s): %s", self._group_id, what, error)
