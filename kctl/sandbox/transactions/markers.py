@@ -4,7 +4,6 @@ A marker is complete when all in-sync replicas have it. If it is lost before wit
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kctl.sandbox.batches import BatchRefused
@@ -93,16 +92,8 @@ class Markers:
         leader_id = partition.leader_id
         if leader_id == NO_LEADER or self._cluster.nodes[leader_id].faults.is_frozen:
             return None
-        try:
-            partition.log.append_marker(
-                *self._producer,
-                partition.leader_epoch,
-                self._cluster.scheduler.wall_ms(),
-                commit=self._commit,
-                by_epoch=self._coordinator_epoch,
-            )
-        except BatchRefused:
-            # a newer epoch is writing: Kafka's coordinator skips the partition too
+        wall_ms, by_epoch = self._cluster.scheduler.wall_ms(), self._coordinator_epoch
+        if not _append(partition, self._producer, wall_ms, commit=self._commit, by_epoch=by_epoch):
             return _Written(partition.leader_epoch, 0)
         return _Written(partition.leader_epoch, partition.log.end_offset)
 
@@ -138,13 +129,14 @@ def write_all(
             offsets.end(at, producer, commit=commit, coordinator_epoch=coordinator_epoch)
             continue
         partition = cluster.partition(*at)
-        if partition is None or not partition.log.producers.has_any_open(producer.producer_id):
-            continue
-        with suppress(BatchRefused):  # a newer epoch is writing
-            partition.log.append_marker(
-                *producer,
-                partition.leader_epoch,
-                cluster.scheduler.wall_ms(),
-                commit=commit,
-                by_epoch=coordinator_epoch,
-            )
+        if partition is not None and partition.log.producers.has_any_open(producer.producer_id):
+            _append(partition, producer, cluster.scheduler.wall_ms(), commit=commit, by_epoch=coordinator_epoch)
+
+
+def _append(partition: Partition, producer: ProducerIdentity, wall_ms: int, *, commit: bool, by_epoch: int) -> bool:
+    """Append a marker. Return False if a newer epoch is writing: Kafka's coordinator skips the partition too."""
+    try:
+        partition.log.append_marker(*producer, partition.leader_epoch, wall_ms, commit=commit, by_epoch=by_epoch)
+    except BatchRefused:
+        return False
+    return True
