@@ -16,7 +16,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.cluster import Cluster
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.consumer_member import ConsumerMember
-from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.outbox import Refused, no_group
 from kctl.sandbox.groups.reconciliation import Slot
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
@@ -37,8 +37,7 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
         call.cluster.groups.check(group_id, call.node)
         group = call.cluster.groups.get(group_id)
         if not isinstance(group, ConsumerGroup):
-            text = f"Group {group_id} is not a consumer group."
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found." if group is None else text)
+            raise no_group(group_id, "consumer group", exists=group is not None)
     except Refused as refusal:
         return DescribedGroup(group_id=group_id, error_code=refusal.code, error_message=refusal.message)
     return DescribedGroup(

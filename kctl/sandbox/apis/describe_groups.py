@@ -11,7 +11,7 @@ from kctl.sandbox.call import Call, Handler
 from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.classic_member import ClassicMember
 from kctl.sandbox.groups.classic_table import State
-from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.outbox import Refused, no_group
 from kctl.sandbox.groups.surroundings import CLIENT_HOST
 
 ALL_GROUP_OPERATIONS = 0b1101_0100_1000
@@ -35,8 +35,7 @@ def _group(call: Call, group_id: str) -> DescribedGroup:
         return DescribedGroup(group_id=group_id, error_code=refusal.code)
     group = call.cluster.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
-        text = f"Group {group_id} is not a classic group."
-        return _missing(call, group_id, f"Group {group_id} not found." if group is None else text)
+        return _missing(call, group_id, no_group(group_id, "classic group", exists=group is not None))
     return DescribedGroup(
         group_id=group_id,
         group_state=group.state_name,
@@ -57,11 +56,10 @@ def _member(group: ClassicGroup, member: ClassicMember) -> DescribedGroupMember:
     )
 
 
-def _missing(call: Call, group_id: str, text: str) -> DescribedGroup:
+def _missing(call: Call, group_id: str, refusal: Refused) -> DescribedGroup:
     if call.version < _SAYS_MISSING_FROM:
         return DescribedGroup(group_id=group_id, group_state="Dead")
-    code = ErrorCode.GROUP_ID_NOT_FOUND
-    return DescribedGroup(group_id=group_id, group_state="Dead", error_code=code, error_message=text)
+    return DescribedGroup(group_id=group_id, group_state="Dead", error_code=refusal.code, error_message=refusal.message)
 
 
 HANDLER = Handler(DescribeGroupsRequest, 0, 6, _answer)

@@ -12,7 +12,7 @@ from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.migration import ClassicSide, downgraded, upgraded
 from kctl.sandbox.groups.offsets import Claim, CommittedOffset
 from kctl.sandbox.groups.offsets_topic import OffsetsTopic
-from kctl.sandbox.groups.outbox import Outbox, Refused
+from kctl.sandbox.groups.outbox import Outbox, Refused, no_group
 from kctl.sandbox.groups.share import ShareGroup
 from kctl.sandbox.groups.streams import StreamsGroup
 from kctl.sandbox.groups.surroundings import Surroundings
@@ -187,11 +187,10 @@ class Groups:
         if isinstance(group, ConsumerGroup):
             return group
         if isinstance(group, ShareGroup | StreamsGroup):
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+            raise no_group(group_id, "consumer group", exists=True)
         is_other = group is not None and not group.is_empty
         if not create:
-            text = f"Group {group_id} is not a consumer group."
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, text if is_other else f"Group {group_id} not found.")
+            raise no_group(group_id, "consumer group", exists=is_other)
         if group is not None and is_other:
             return self._upgrade(group)
         if group is not None:
@@ -210,8 +209,7 @@ class Groups:
         if isinstance(group, kind):
             return group
         if group is not None or not create:
-            text = f"Group {group_id} is not a {name}."
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found." if group is None else text)
+            raise no_group(group_id, name, exists=group is not None)
         made = kind(group_id, self._surroundings(group_id))
         self._groups[group_id] = made
         return made

@@ -19,7 +19,7 @@ from kctl.sandbox.groups.classic import ClassicGroup
 from kctl.sandbox.groups.classic_member import ClassicMember, refused_join
 from kctl.sandbox.groups.consumer import ConsumerGroup
 from kctl.sandbox.groups.consumer_member import ConsumerMember
-from kctl.sandbox.groups.outbox import Asker, Refused
+from kctl.sandbox.groups.outbox import Asker, Refused, no_group
 from kctl.sandbox.groups.reconciliation import MemberProgress, MemberState, next_step
 from kctl.sandbox.groups.surroundings import Surroundings
 
@@ -30,7 +30,7 @@ _IDS_FIRST_FROM = 4
 def upgraded(classic: ClassicGroup, surroundings: Surroundings) -> ConsumerGroup:
     group_id = classic.group_id
     if classic.protocol_type != _PROTOCOL_TYPE:
-        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        raise no_group(group_id, "consumer group", exists=True)
     group = ConsumerGroup(group_id, surroundings)
     group.epoch = group.target_epoch = classic.roster.generation
     group.is_assigned = False

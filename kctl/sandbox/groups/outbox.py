@@ -19,6 +19,12 @@ class Refused(Exception):
         self.message = message
 
 
+def no_group(group_id: str, kind: str, *, exists: bool) -> Refused:
+    """Return the rejection of a request to a group that is missing or, if it exists, of another kind."""
+    text = f"Group {group_id} is not a {kind}." if exists else f"Group {group_id} not found."
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
 class Asker(NamedTuple):
     """Client that waits for a response."""
 

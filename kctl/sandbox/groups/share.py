@@ -6,7 +6,6 @@ Members get all partitions of their topics.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kctl.client.broker_errors import ErrorCode
 from kctl.client.protocol.api.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -15,7 +14,7 @@ from kctl.client.protocol.api.share_groups import (
 )
 from kctl.sandbox.groups.heartbeat_group import JOIN, LEAVE, HeartbeatGroup, HeartbeatMember
 from kctl.sandbox.groups.offsets import Claim
-from kctl.sandbox.groups.outbox import Refused
+from kctl.sandbox.groups.outbox import no_group
 from kctl.sandbox.groups.share_partition import SharePartition
 from kctl.sandbox.groups.surroundings import Surroundings
 
@@ -104,4 +103,4 @@ class ShareGroup(HeartbeatGroup[ShareMember]):
 
     def check_commit(self, claim: Claim) -> None:  # noqa: ARG002 - the group's interface
         """Raise Refused, because share groups have no commits."""
-        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {self.group_id} is not a consumer group.")
+        raise no_group(self.group_id, "consumer group", exists=True)
